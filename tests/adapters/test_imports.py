@@ -65,7 +65,7 @@ def test_a_framework_too_old_or_missing_is_refused_in_one_sentence(
     done = check_version(tmp_path, installed)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        f"ImportError: hookline's adapter needs frame 1.4 or newer, and {found} is installed; "
+        f"ImportError: hookline's adapter needs frame 1.4 or newer, but {found} is installed; "
         "run pip install 'hookline[fr]'"
     )
     assert "During handling" not in done.stderr
@@ -78,8 +78,8 @@ def test_a_framework_that_is_too_new_is_warned_of_in_one_sentence(
     done = check_version(tmp_path, installed)
     assert done.returncode == 0
     assert done.stderr == (
-        "hookline's adapter was tested with frame 1.4 up to 2 (exclusive), and "
-        f"{installed} is installed; its seams may have moved\n"
+        "hookline's adapter was tested with frame 1.4 up to 2 (exclusive), but "
+        f"{installed} is installed; check that your hooks still run\n"
     )
 
 

@@ -152,7 +152,7 @@ async def test_a_stop_keeps_the_model_from_summarizing_and_says_why(
     hooks.on("AfterModel")(lambda _event: {"continue": False, "stopReason": "enough"})
     chat = Chat(hooks, ScriptedProvider(summary="the gist"))
     assert await chat.summarize([text_turn("user", "a")]) is None
-    assert "summarize the conversation: enough" in caplog.text
+    assert "summarize the conversation, so it is kept whole: enough" in caplog.text
 
 
 async def test_a_hook_may_write_the_summary_in_the_models_place() -> None:

@@ -216,7 +216,7 @@ async def test_a_conversation_that_hooks_do_not_let_the_model_summarize_stays_as
         await agent.compress()
     assert len(asked) == (event == "AfterModel")
     assert agent.chat.history == before
-    assert "do not let the model summarize the conversation: the ledger is not" in caplog.text
+    assert "summarize the conversation, so it is kept whole: the ledger is not" in caplog.text
 
 
 async def test_an_ask_cannot_weaken_a_deny() -> None:

@@ -1,8 +1,8 @@
-"""What all adapters share: whose hooks, in which session, and the gates of a tool, a model call
-and a turn.
+"""What all adapters share: the hooks of each conversation, and the gates of a tool call, a model
+call and a turn.
 
-An adapter is written once, as coroutines over a ``Face``: ``Conversation.face`` is one for callers
-who await, ``Conversation.blocking`` one whose coroutines end in their first step, for ``complete``.
+An adapter is written once, as coroutines over a ``Face``: ``Conversation.face`` is for callers that
+await; the coroutines of ``Conversation.blocking`` never suspend, so that ``complete`` can run them.
 """
 
 import json
@@ -32,31 +32,31 @@ from hookline.wire.events import SessionStartSource
 
 Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
 
-# Conversations that one adapter remembers; the oldest is forgotten, and starts again when it
-# goes on.
+# How many conversations an adapter remembers. It forgets the one that was unused for longest, which
+# starts again when it goes on.
 _MOST_CONVERSATIONS = 10_000
 
 
 def check_version(package: str, extra: str, oldest: str, untested: str) -> None:
-    """Raises ImportError for a framework that is not installed, or older than what the adapter
-    needs; warns of a release that the adapter was not tested with."""
+    """Raise ImportError if a framework is not installed or is older than the adapter needs; warn
+    about a release that the adapter was not tested with."""
     try:
         found = version(package)
     except PackageNotFoundError:
         found = None
-    if found is None or _numbers(found) < _numbers(oldest):
+    if found is None or _read_numbers(found) < _read_numbers(oldest):
         raise ImportError(
-            f"hookline's adapter needs {package} {oldest} or newer, and {found or 'none'} is "
+            f"hookline's adapter needs {package} {oldest} or newer, but {found or 'none'} is "
             f"installed; run pip install 'hookline[{extra}]'"
         ) from None
-    if _numbers(found) >= _numbers(untested):
+    if _read_numbers(found) >= _read_numbers(untested):
         warn(
             f"hookline's adapter was tested with {package} {oldest} up to {untested} (exclusive), "
-            f"and {found} is installed; its seams may have moved"
+            f"but {found} is installed; check that your hooks still run"
         )
 
 
-def _numbers(release: str) -> tuple[int, ...]:
+def _read_numbers(release: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", release)[:3])
 
 
@@ -67,23 +67,23 @@ class Conversation:
         self.hooks = hooks
         self._lock = Lock()
         self._has_started = False
-        # What the model is to read with the next request, after the hooks of the last.
+        # What hooks want the model to read with the next request.
         self._pending: list[str] = []
 
     @cached_property
     def face(self) -> Face:
-        """The events for callers who await."""
+        """The events for callers that await."""
         return face_of(self.hooks, blocking=False)
 
     @cached_property
     def blocking(self) -> Face:
-        """The events for callers who do not: a coroutine of it never suspends."""
+        """The events for callers that do not await: its coroutines never suspend."""
         return face_of(self.hooks, blocking=True)
 
     async def start(
         self, face: Face, source: SessionStartSource | str = SessionStartSource.STARTUP
     ) -> None:
-        """Fire SessionStart, once; what its hooks add is for the first turn."""
+        """Fire SessionStart, once, and keep what its hooks add for the first turn."""
         with self._lock:
             if self._has_started:
                 return
@@ -93,8 +93,8 @@ class Conversation:
             self.keep(text)
         if answer.exports:
             face.warn(
-                f"SessionStart hooks export {', '.join(answer.exports)} for commands of the agent, "
-                "which an adapter cannot hand to its tools; they are left out"
+                f"SessionStart hooks export {', '.join(answer.exports)}, but an adapter cannot set "
+                "variables for the framework's tools; they are ignored"
             )
 
     async def end(self, face: Face, reason: str = "exit") -> None:
@@ -111,7 +111,7 @@ class Conversation:
             self._pending.append(text)
 
     def take(self) -> list[str]:
-        """The texts that were kept; nobody else gets them."""
+        """Return the texts that were kept, and forget them."""
         with self._lock:
             taken, self._pending = self._pending, []
         return taken
@@ -134,7 +134,7 @@ class Conversations:
         self._told: set[str] = set()
 
     def warn_once(self, message: str) -> None:
-        """Tell people something, if this adapter has not told them already."""
+        """Warn the user, unless this adapter gave the same warning before."""
         with self._lock:
             is_new = message not in self._told
             self._told.add(message)
@@ -142,7 +142,7 @@ class Conversations:
             self.hooks.warn(message)
 
     def of(self, session_id: str | None, *, transcript_path: str | None = None) -> Conversation:
-        """The conversation of a session; without an id that of the hooks themselves.
+        """Return the conversation of a session, or without an id that of the hooks themselves.
         ``transcript_path`` is where a new one is recorded."""
         if not isinstance(self.hooks, Hooks):
             session_id = None
@@ -190,8 +190,7 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnGate:
-    """A turn between its BeforeAgent and its AfterAgent, and as many further ones as hooks ask
-    for."""
+    """A turn from BeforeAgent to AfterAgent, and the turns that follow when hooks send it back."""
 
     def __init__(self, conversation: Conversation, prompt: str, *, sent_back: int = 0) -> None:
         self._conversation = conversation
@@ -207,8 +206,8 @@ class TurnGate:
         return TurnStart(texts=(*self._conversation.take(), *before.texts_for_model))
 
     async def close(self, face: Face, text: str) -> TurnEnd:
-        """Fire AfterAgent with what the agent answered. Hooks send a turn back a few times at
-        most; then people are warned, and it ends."""
+        """Fire AfterAgent with what the agent answered. Hooks can send a turn back a few times
+        at most; after that the user is warned, and the turn ends."""
         after = await face.after_agent(self.prompt, text, stop_hook_active=self.sent_back > 0)
         send_back = stop = None
         if after.stopped:
@@ -230,8 +229,8 @@ class TurnGate:
 
 
 def split_json(text: str) -> tuple[str, dict[str, Any]]:
-    """A text and the JSON object that ends it, as hooks leave a structured answer; raises
-    ValueError where none does."""
+    """Split a text into what it says and the JSON object at its end, as hooks leave a structured
+    answer; raise ValueError if it does not end with one."""
     for place, character in enumerate(text):
         if character == "{":
             try:
@@ -242,7 +241,7 @@ def split_json(text: str) -> tuple[str, dict[str, Any]]:
 
 
 async def announce_question(face: Face, request: ConfirmationRequest) -> None:
-    """Fire the Notification of a question that a user is about to be asked."""
+    """Fire Notification for a question that the user is about to be asked."""
     asked: dict[str, object] = {"type": "info", "title": request.tool_name}
     command = request.tool_input.get("command")
     if isinstance(command, str):

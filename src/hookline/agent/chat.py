@@ -1,7 +1,7 @@
-"""One conversation with a model, in which hooks have their say before and after every call.
+"""One conversation with a model, with hooks before and after every call.
 
-What a hook changes in a response is what the conversation holds and feeds back. What was already
-streamed to a display is out of reach, so a chat can hold the display back until hooks answered.
+The history holds each response as hooks left it. Hooks cannot change what a display has already
+shown, so a chat can hold the display back until they have answered.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -20,11 +20,10 @@ Display: TypeAlias = Literal["live", "after_hooks"]
 
 
 class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one model call: the response as hooks left it, and what it asks for.
+    """The outcome of one model call: the response as hooks left it, and the tools it calls.
 
-    ``blocked``: a hook kept the call from happening or rejected its response. ``stop_reason``: a
-    hook asked for the end of the agent loop. ``allowed_tools``: what tool selection left, None for
-    all.
+    ``blocked``: a hook blocked the call or rejected its response. ``stop_reason``: why a hook
+    ended the agent loop. ``allowed_tools``: the tools that tool selection left, None for all.
     """
 
     response: Any
@@ -65,7 +64,7 @@ class Chat:
         self.provider, self._model_config = provider, model_config
 
     async def send(self, *turns: str | Turn) -> ModelTurn:
-        """Make one call with these turns added, for callers who need no display."""
+        """Make one call with these turns added, for callers that need no display."""
         async with aclosing(self.stream(*turns)) as shown:
             async for _ in shown:
                 pass
@@ -75,13 +74,13 @@ class Chat:
     async def stream(self, *turns: str | Turn) -> AsyncGenerator[Any, None]:
         """Make one call with these turns (texts are the user's) added; yields what to display.
 
-        A stream that breaks raises, fires no AfterModel, and leaves the history as it was. What
-        came of the call is in ``last_turn`` afterwards.
+        A stream that breaks raises, fires no AfterModel, and leaves the history as it was.
+        Afterwards ``last_turn`` has the outcome of the call.
         """
         self.last_turn = None
         provider, conversation = self.provider, self.provider.conversation
         added = [text_turn("user", turn) if isinstance(turn, str) else turn for turn in turns]
-        # At the end, since nothing may stand between a tool call and its answer.
+        # At the end, since nothing may stand between a tool call and its result.
         added += [text_turn("system", message) for message in self._pending_messages]
         request = conversation.request(
             provider.model,
@@ -119,11 +118,11 @@ class Chat:
         )
 
     async def summarize(self, turns: Sequence[Turn]) -> str | None:
-        """A summary of these turns, by the model and as hooks leave its request and its answer;
-        None if they forbid it.
+        """Have the model summarize these turns, with hooks around the call; None if hooks forbid
+        it.
 
-        The turns are what the user and the model said, so they may hold what BeforeModel hooks
-        keep from the model in every other call.
+        The turns may hold what BeforeModel hooks take out of every other request, so this request
+        goes through them too.
         """
         provider, conversation = self.provider, self.provider.conversation
         asked = [*transcribe(turns), text_turn("user", SUMMARIZE)]
@@ -139,6 +138,8 @@ class Chat:
             outcome = await gate.finish(response)
         if outcome.blocked or outcome.stop is not None:
             why = outcome.stop or outcome.reason
-            self._hooks.warn(f"hooks do not let the model summarize the conversation: {why}")
+            self._hooks.warn(
+                f"hooks do not let the model summarize the conversation, so it is kept whole: {why}"
+            )
             return None
         return conversation.text(outcome.response)

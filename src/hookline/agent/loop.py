@@ -1,5 +1,4 @@
-"""The agent: a session of turns in which every one of the eleven events fires, and every answer
-counts."""
+"""The agent: a session of turns that fires all eleven events and applies every answer."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
@@ -56,13 +55,13 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agent:
-    """A model, its tools and its hooks. ``async with`` is the session: SessionStart at its
-    beginning, SessionEnd at its end, each exactly once however it ends.
+    """A model, its tools and its hooks. ``async with`` is the session: it fires SessionStart at its
+    beginning and SessionEnd at its end, each exactly once, also when it fails.
 
-    ``notify``, plain or async, gets each system message of a hook that the user is to see.
-    ``history`` is that of an earlier session, of whatever provider. ``transcript`` is a file that
+    ``notify``, plain or async, gets each system message of a hook that the user should see.
+    ``history`` is that of an earlier session, with any provider. ``transcript`` is a file that
     the conversation is written to, as Claude Code does, for hooks to read. ``exports`` are the
-    variables that hooks of the session's start want its commands to find: a tool that runs some
+    variables that SessionStart hooks set for the session's commands: a tool that runs commands
     adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
     judge.
     """
@@ -143,17 +142,18 @@ class Agent:
                 self._transcript.tools = find_tools(self._hooks)
 
     async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
-        """End the session, once; a session that never began has no end either."""
+        """End the session, once; a session that never began does not end."""
         if self._started and not self._ended:
             self._ended = True
             await self._hooks.session_end(reason)
 
     async def run(self, prompt: str) -> TurnResult:
-        """One turn: the prompt, the model and its tools until it is done, and what hooks say."""
+        """Run one turn: the prompt, then the model and its tools until the model is done, with
+        hooks around all of it."""
         await self.start()
         history = self.chat.history
-        # A turn that was stopped or cancelled may have left calls without the answers that a
-        # model insists on.
+        # A turn that was stopped or cancelled may have left calls without the results that model
+        # APIs require.
         open_calls = history[-1].calls if history else ()
         if open_calls:
             answer = "This call was not carried out."
@@ -191,7 +191,7 @@ class Agent:
         return msgspec.structs.replace(result, reason=prompt)
 
     async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
-        """Replace all but the last turns of the history by a summary, unless hooks forbid it."""
+        """Replace all but the last turns of the history with a summary, unless hooks forbid it."""
         if (await self._hooks.pre_compress(trigger)).keep_history:
             return
         old, kept = self._split_history()
@@ -268,7 +268,7 @@ class Agent:
                 transcript.add_result(name_call(part.call), part.text, is_error=part.is_error)
 
     async def _confirm(self, request: ConfirmationRequest) -> bool:
-        """Tell hooks that the user is about to be asked, then ask."""
+        """Fire Notification, then ask the user."""
         assert self._ask is not None
         tool = self._tools.get(request.tool_name)
         if tool is not None:
@@ -290,7 +290,8 @@ class Agent:
             self._hooks.warn(f"the notify callback raised: {describe(error)}")
 
     def _split_history(self) -> tuple[list[Turn], list[Turn]]:
-        """What to summarize, and the last turns, which stay: each begins with a user's text."""
+        """Return what to summarize, and the last turns, which stay; each turn begins with a user's
+        text."""
         history = self.chat.history
         begins = [
             place

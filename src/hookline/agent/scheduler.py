@@ -1,4 +1,4 @@
-"""Runs the tool calls of one model turn, at once, and publishes their results in call order.
+"""Runs the tool calls of one model turn concurrently, and publishes their results in call order.
 
 A call that a hook blocked is a completed call: the model reads the reason and decides what to do.
 """
@@ -21,7 +21,7 @@ from hookline.toolcall import Confirm, ToolError, ToolResult
 
 
 class CallStatus(StrEnum):
-    """Where a call is; blocked, failed and finished calls are all idle again."""
+    """The state of a call; blocked, failed, cancelled and finished calls are all idle again."""
 
     SCHEDULED = "scheduled"
     EXECUTING = "executing"
@@ -29,14 +29,14 @@ class CallStatus(StrEnum):
 
 
 class ScheduledCall(msgspec.Struct, frozen=True):
-    """A call with its result, as it is published."""
+    """A call and its result, as published."""
 
     call: FunctionCall
     result: ToolResult
 
     @property
     def display(self) -> Any:
-        """What to show the user: nothing when a hook suppressed it."""
+        """What to show the user: None if a hook suppressed it."""
         if self.result.suppress_display:
             return None
         shown = self.result.return_display
@@ -48,7 +48,7 @@ Publish: TypeAlias = Callable[[ScheduledCall], None]
 
 
 class ToolScheduler:
-    """Runs calls of the tools it was given; ``on_status`` and ``publish`` see it happen."""
+    """Runs calls of its tools, and reports to ``on_status`` and ``publish``."""
 
     def __init__(
         self,
@@ -68,8 +68,8 @@ class ToolScheduler:
     async def run(
         self, calls: Sequence[FunctionCall], *, allowed: Collection[str] | None = None
     ) -> list[ScheduledCall]:
-        """Every call's result, in call order. ``allowed`` are the tools the last tool selection
-        left; None is all. Cancelling this cancels every tool and hook of it."""
+        """Run the calls and return their results, in call order. ``allowed`` are the tools that the
+        last tool selection left, None for all. Cancelling this cancels its tools and hooks."""
         waiting: list[ScheduledCall | None] = [None] * len(calls)
         published: list[ScheduledCall] = []
 
@@ -80,10 +80,10 @@ class ToolScheduler:
         async def run(place: int, call: FunctionCall) -> None:
             set_status(call, CallStatus.EXECUTING)
             try:
-                waiting[place] = ScheduledCall(call, await self._result(call, allowed))
+                waiting[place] = ScheduledCall(call, await self._run_call(call, allowed))
             finally:
                 set_status(call, CallStatus.IDLE)
-            # A result is held back until all before it are there.
+            # A result waits until all calls before it have theirs.
             for following in waiting[len(published) :]:
                 if following is None:
                     break
@@ -98,20 +98,20 @@ class ToolScheduler:
                 group.create_task(run(place, call))
         return published
 
-    async def _result(self, call: FunctionCall, allowed: Collection[str] | None) -> ToolResult:
+    async def _run_call(self, call: FunctionCall, allowed: Collection[str] | None) -> ToolResult:
         def run_by_name(name: str, tool_input: dict[str, Any]) -> Any:
             if name not in self._tools:
-                return _refused("unknown_tool", f"There is no tool named {name}.")
+                return _make_refusal("unknown_tool", f"There is no tool named {name}.")
             return self._tools[name].run(tool_input)
 
         if allowed is not None and call.name not in allowed:
-            return _refused(
+            return _make_refusal(
                 "tool_not_allowed", f"The tool {call.name} is not allowed in this call."
             )
         if call.name not in self._tools:
-            return _refused("unknown_tool", f"There is no tool named {call.name}.")
+            return _make_refusal("unknown_tool", f"There is no tool named {call.name}.")
         if call.problem is not None:
-            return _refused("bad_arguments", f"{call.name} was not called: {call.problem}")
+            return _make_refusal("bad_arguments", f"{call.name} was not called: {call.problem}")
         gate = await self._hooks.tool_gate(
             call.name, call.args, confirm=self._confirm, call_id=name_call(call)
         )
@@ -121,8 +121,7 @@ class ToolScheduler:
             value = self._tools[call.name].run(gate.input)
             value = await value if isawaitable(value) else value
         except Exception as error:
-            # The tool's own failure: the model is told, as it is of any other result, and of what
-            # hooks say about it.
+            # The tool failed: the model reads the error like any result, with what hooks add.
             outcome = await gate.finish(error=error)
             if outcome.stop is not None:
                 return outcome.result
@@ -130,7 +129,7 @@ class ToolScheduler:
                 return msgspec.structs.replace(
                     outcome.result, error=ToolError("tool_failed", outcome.text)
                 )
-            failed = _refused("tool_failed", f"{call.name} failed: {describe(error)}")
+            failed = _make_refusal("tool_failed", f"{call.name} failed: {describe(error)}")
             return msgspec.structs.replace(
                 outcome.result,
                 llm_content=f"{call.name} failed: {outcome.text}",
@@ -143,10 +142,10 @@ class ToolScheduler:
                 outcome, lambda name: partial(run_by_name, name), confirm=self._confirm
             )
         except Exception as error:
-            # A tool that hooks called after it.
-            return _refused("tool_failed", f"{call.name} failed: {describe(error)}")
+            # The tool that hooks called after this one failed.
+            return _make_refusal("tool_failed", f"{call.name} failed: {describe(error)}")
         return outcome.result
 
 
-def _refused(kind: str, message: str) -> ToolResult:
+def _make_refusal(kind: str, message: str) -> ToolResult:
     return ToolResult(message, return_display=message, error=ToolError(kind, message))

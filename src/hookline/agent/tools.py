@@ -22,7 +22,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     kind: ConfirmationKind = "info"
 
     def confirmation(self, tool_input: Mapping[str, Any]) -> dict[str, Any]:
-        """What a user is asked, and hooks are told, before a call that needs a yes."""
+        """Describe a call that the user must confirm, for the user and for Notification hooks."""
         asked: dict[str, Any] = {"type": self.kind, "title": self.name}
         command, path = (
             tool_input.get("command"),

@@ -1,8 +1,8 @@
-"""A conversation in the form of no single API: turns of texts, tool calls, their results, media.
+"""A conversation that belongs to no API: turns of texts, tool calls, their results and media.
 
 What only one API understands of a model's turn (thoughts, signatures, encrypted reasoning) is in
-``native``, the message as that API gave it. The same API is sent that message again, any other
-is sent the parts. What providers put into turns is JSON, so that a history can be stored:
+``native``, the message as that API gave it. Requests to the same API repeat that message, requests
+to any other have the parts. What providers put into turns is JSON, so a history can be stored:
 ``msgspec.json.encode(history)``, ``msgspec.json.decode(stored, type=list[Turn])``.
 """
 
@@ -20,13 +20,13 @@ Role: TypeAlias = Literal["user", "model", "system"]
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
-    """What a person reads."""
+    """Text that a person reads."""
 
     text: str
 
 
 class Media(msgspec.Struct, frozen=True, tag="media"):
-    """An image, a recording or a document, for whatever model."""
+    """An image, a recording or a document, for any model."""
 
     mime_type: str
     data: bytes
@@ -39,8 +39,8 @@ class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
 
 
 class FunctionCall(msgspec.Struct, frozen=True, tag="call"):
-    """A tool call the model asks for. ``problem`` says why it cannot be carried out as it is: its
-    arguments are no JSON object, or were cut off."""
+    """A tool call that the model asks for. ``problem`` says why it cannot run: its arguments are
+    not a JSON object, or were cut off."""
 
     name: str
     args: dict[str, Any]
@@ -49,13 +49,12 @@ class FunctionCall(msgspec.Struct, frozen=True, tag="call"):
 
 
 def name_call(call: FunctionCall) -> str:
-    """What a call is known by to hooks and in a transcript; one of an API without ids by what it
-    is here."""
+    """Return the id of a call for hooks and the transcript; made up here if the API gives none."""
     return call.id or f"call_{id(call):x}"
 
 
 class CallResult(msgspec.Struct, frozen=True, tag="result"):
-    """What came of a tool call; ``attached`` is what a result holds beside its text."""
+    """The result of a tool call; ``attached`` is what it holds beside its text."""
 
     call: FunctionCall
     text: str
@@ -82,7 +81,7 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What a person reads of it."""
+        """The text that a person reads."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
@@ -91,17 +90,17 @@ class Turn(msgspec.Struct, frozen=True):
         return tuple(part for part in self.parts if isinstance(part, FunctionCall))
 
     def message_for(self, api: str) -> dict[str, Any] | None:
-        """The message that this very API gave, None when it gave none."""
+        """Return the message as this API gave it; None if the turn is not from this API."""
         return self.native.message if self.native is not None and self.native.api == api else None
 
 
 def text_turn(role: Role, text: str) -> Turn:
-    """A turn of one text."""
+    """Make a turn of one text."""
     return Turn(role, (Text(text),))
 
 
 def read_part(value: object) -> Text | Media | Opaque:
-    """A part as a tool gives it: a text, one of this module's, or a part of some API."""
+    """Read a part that a tool returned: a text, a part of this module, or a part of some API."""
     if isinstance(value, Text | Media | Opaque):
         return value
     if isinstance(value, str):
@@ -111,7 +110,7 @@ def read_part(value: object) -> Text | Media | Opaque:
 
 
 def result_of(call: FunctionCall, content: object, *, is_error: bool) -> CallResult:
-    """A call's result, made of what a tool gave: a text or a list of parts."""
+    """Make a call's result from what the tool returned: a text or a list of parts."""
     listed = content if isinstance(content, list | tuple) else [content]
     parts = [read_part(value) for value in listed]
     texts = [part.text for part in parts if isinstance(part, Text)]
@@ -120,9 +119,9 @@ def result_of(call: FunctionCall, content: object, *, is_error: bool) -> CallRes
 
 
 def plain_json(value: object) -> Any:
-    """The JSON of an object of some SDK; anything else as it is."""
+    """Return the JSON of an SDK's object, and anything else as it is."""
     if hasattr(value, "to_dict"):
-        # OpenAI's and Anthropic's own: just what the API gave, foreseen by their types or not.
+        # OpenAI's and Anthropic's: all that the API gave, also what their types do not declare.
         return value.to_dict(warnings=False)
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -130,8 +129,8 @@ def plain_json(value: object) -> Any:
 
 
 def as_neutral(part: Media | Opaque) -> Media | Text:
-    """A part for an API that does not know its form: the media that it holds in the form of
-    another API, else its JSON."""
+    """Return a part in a form that any API takes: the media it holds in another API's form, else
+    its JSON as text."""
     if isinstance(part, Media):
         return part
     value = plain_json(part.value)
@@ -154,21 +153,21 @@ def as_neutral(part: Media | Opaque) -> Media | Text:
 
 
 def describe_media(media: Media) -> str:
-    """Media in words, for an API that does not take their type."""
+    """Describe media in words, for an API that does not take their type."""
     if media.mime_type.startswith("text/"):
         return media.data.decode("utf-8", errors="replace")
     return f"[{media.mime_type}, {len(media.data)} bytes: this model cannot be shown it]"
 
 
 def encode_base64(data: bytes) -> str:
-    """Bytes as JSON APIs take them."""
+    """Encode bytes as JSON APIs take them."""
     return base64.b64encode(data).decode("ascii")
 
 
 def give_ids(turns: Iterable[Turn], *, api: str, accepted: re.Pattern[str]) -> Iterator[Turn]:
-    """The turns with each call, and the result that belongs to it, under an id the API accepts.
+    """Yield the turns with an id that the API accepts on each call and its result.
 
-    Another API's calls may have none, or one of another form; what this API gave stays.
+    Another API's calls may have no id, or one of another form; ids that this API gave stay.
     """
     waiting: list[tuple[FunctionCall, FunctionCall]] = []
     for place, turn in enumerate(turns):
@@ -194,7 +193,7 @@ def give_ids(turns: Iterable[Turn], *, api: str, accepted: re.Pattern[str]) -> I
 
 
 def transcribe(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns with calls and results in words, for a request that declares no tools."""
+    """Return the turns with calls and results in words, for a request that declares no tools."""
     return [
         Turn(turn.role, tuple(worded for part in turn.parts for worded in _put_in_words(part)))
         for turn in turns

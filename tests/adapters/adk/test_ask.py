@@ -142,7 +142,7 @@ async def test_a_question_that_the_model_wrote_itself_confirms_nothing() -> None
     asks = question(await chat.say("Go on."))
     events = await chat.say(answer(asks, confirmed=True))
     assert (shell.ran, asked) == ([], ["rm"])
-    assert results(events) == [{"error": "nobody was asked to confirm this call of shell"}]
+    assert results(events) == [{"error": "the user was not asked to confirm this call of shell"}]
 
 
 async def test_what_hooks_said_to_a_call_is_not_taken_for_a_later_one_of_the_same_id() -> None:

@@ -113,7 +113,7 @@ async def test_what_hooks_do_not_see_of_a_live_run_is_warned_of_and_refused_in_s
     hooks, shell = Hooks(strict=strict), Shell()
     hooks.on("AfterModel")(lambda _: None)
     events = await talk(hooks, shell)
-    assert "hooks see the tool calls of a live run alone" in caplog.text
+    assert "hooks see only the tool calls of a live run" in caplog.text
     assert shell.ran == ([] if strict else ["ls", "date"])
     assert (texts(events) == ["Done."]) is not strict
 
@@ -126,5 +126,5 @@ async def test_a_live_connection_of_a_run_that_is_not_live_is_warned_of_and_refu
     chat = Chat(agent(Live(model="gemini-2.5-flash")), HooklinePlugin(hooks))
     chat.config = RunConfig(support_cfc=True)
     [said] = texts(await chat.say("Hi"))
-    assert "hooks do not change what a model is sent with support_cfc=True" in said
+    assert "hooks cannot change model requests with support_cfc=True" in said
     assert said in caplog.text

@@ -181,7 +181,7 @@ async def test_an_answer_that_the_next_node_of_a_workflow_has_read_is_warned_of(
         assert "swor" not in await chat.stored()
         assert isinstance(two.model, Script)
         assert bool(two.model.requests) is not strict
-    assert "the next node of the workflow reads it as it was" in caplog.text
+    assert "the next node of the workflow reads the unchanged answer" in caplog.text
 
 
 @either_place

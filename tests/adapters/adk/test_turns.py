@@ -170,7 +170,7 @@ async def test_a_sequence_of_agents_ends_its_turn_once_and_cannot_be_sent_back(
     events = await Chat(root, HooklinePlugin(hooks)).say("Go on.")
     assert texts(events) == ["one is done.", "two is done."]
     assert seen == ["two is done."]
-    assert "sent the turn back, which is possible for agents of a root LlmAgent" in caplog.text
+    assert "sent the turn back, but ADK can only do that for a root LlmAgent" in caplog.text
 
 
 async def test_a_workflow_is_guarded_too() -> None:

@@ -165,7 +165,7 @@ async def test_a_replacement_that_claude_code_did_not_take_is_noticed(old: str, 
             batch = [{"tool_name": "Bash", "tool_use_id": "1", "tool_response": shown}]
             with heard_warnings() as warnings:
                 output = await fire("PostToolBatch", tool_calls=batch)
-            told = any("did not take what hooks put in the place" in w for w in warnings)
+            told = any("did not use the result that hooks put in place" in w for w in warnings)
             assert told is (shown == old)
             assert output.get("continue_", True) is not (strict and told)
 
@@ -207,8 +207,8 @@ def test_the_mode_in_which_claude_code_calls_no_hooks_is_told(
     options = ClaudeAgentOptions(**given_options)
     with heard_warnings() as warnings:
         hooked(options, Hooks())
-    assert any("calls no hooks in its bare mode" in w for w in warnings)
-    with pytest.raises(HooklineError, match="leave it out to have hooks run"):
+    assert any("calls no hooks in bare mode" in w for w in warnings)
+    with pytest.raises(HooklineError, match="remove it so that hooks run"):
         hooked(options, Hooks(strict=True))
     with pytest.raises(HooklineError, match="bare mode"):
         hooked(options, Hooks(), on_failure="block")

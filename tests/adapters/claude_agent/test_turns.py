@@ -144,7 +144,7 @@ async def test_a_message_after_the_turn_is_for_the_next_and_an_empty_context_is_
     with heard_warnings() as warnings:
         played = await play(tmp_path, hooks, ["One.", "Two."], prompts=["a", "b"])
     assert "[System] be brief" in played.sent(1)
-    assert any("asked for an empty context" in w for w in warnings)
+    assert any("asked to clear the context" in w for w in warnings)
 
 
 async def test_hooks_of_the_model_are_warned_of_once(tmp_path: Path) -> None:

@@ -407,7 +407,7 @@ async def test_a_text_in_the_place_of_a_structured_answer_is_a_clear_block(
     script = Recorded("never")
     agent = make_agent(hooks, script, tools=tools, response_format=structure)
     state = await talk(agent, "Hi.", way)
-    assert "this agent's answers are structured" in answer(state)
+    assert "without the structured answer that this agent needs" in answer(state)
     assert state.get("structured_response") is None
     assert script.requests == []
 

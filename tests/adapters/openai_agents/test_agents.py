@@ -349,13 +349,13 @@ async def test_a_run_that_goes_around_our_model_is_noticed(
     agent = hooked(clerk(script("Never.")), hooks)
     config = RunConfig(model=other)
     if strict:
-        with pytest.raises(HooklineError, match="goes around hooks"):
+        with pytest.raises(HooklineError, match="bypasses hooks"):
             await play(agent, "Go on.", run_config=config)
         assert not other.calls
         return
     played = await play(agent, "Go on.", run_config=config)
     assert played.output == "I went around."
-    assert caplog.text.count("RunConfig(model=…) goes around hooks") == 1
+    assert caplog.text.count("RunConfig(model=…) bypasses hooks") == 1
     assert not seen
     # The hooks of its tools have their say all the same.
     assert results(other) == ["not here"]
@@ -368,7 +368,7 @@ async def test_a_run_that_goes_around_our_model_is_refused_where_settings_are_st
     (tmp_path / ".hookline" / "settings.json").write_text('{"strict": true}')
     other, config_of = script("Never."), Hooks.load(tmp_path, trusted=True)
     agent = hooked(clerk(script()), config_of)
-    with pytest.raises(HooklineError, match="goes around hooks"):
+    with pytest.raises(HooklineError, match="bypasses hooks"):
         await Runner.run(agent, "Go on.", run_config=RunConfig(model=other))
     assert not other.calls
 

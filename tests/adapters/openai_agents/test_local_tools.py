@@ -266,7 +266,7 @@ async def test_a_computer_is_warned_of_and_refused_in_strict_mode(
                 await run(".*", event)
         else:
             assert (await run(".*", event)).final_output == "Hi."
-            assert caplog.text.count("take ComputerTool away") == number
+            assert caplog.text.count("remove ComputerTool from the agent") == number
 
 
 CLICK = ResponseComputerToolCall.model_validate(

@@ -93,7 +93,7 @@ async def test_people_are_told_of_a_changed_response_that_the_provider_keeps(
     await Runner.run(agent, "Hi.", **options)
     assert not caplog.text
     assert (await Runner.run(agent, "Tell.", **options)).final_output == "It is [hidden]."
-    assert ("the provider has kept" in caplog.text) == (option != "none")
+    assert ("the provider has stored" in caplog.text) == (option != "none")
 
 
 @each_play

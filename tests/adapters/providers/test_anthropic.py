@@ -174,7 +174,7 @@ async def test_an_empty_answer_is_no_turn(blocks: list[dict[str, Any]]) -> None:
     assert [said["role"] for said in server.bodies[1]["messages"]] == ["user", "user"]
 
 
-EARLY = "the stream of claude-test ended before its answer did"
+EARLY = "the stream of claude-test ended before the answer was complete"
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}}
 
 

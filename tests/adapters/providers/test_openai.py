@@ -162,7 +162,7 @@ async def test_an_empty_answer_is_no_turn() -> None:
     assert [said["role"] for said in server.bodies[1]["messages"]] == ["user", "user"]
 
 
-EARLY = "the stream of gpt-test ended before its answer did"
+EARLY = "the stream of gpt-test ended before the answer was complete"
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ async def test_a_rewritten_input_that_the_schema_refuses_is_a_clear_error_for_th
     result = await agent.run("Go on.")
     assert result.output == "Fine."
     (read,) = script.results(1)
-    assert read.startswith("hooks rewrote the input of book into one that it refuses, so it did")
+    assert read.startswith("hooks rewrote the input of book into an invalid one, so it did")
     assert "some day" in read
 
 
@@ -367,7 +367,7 @@ async def test_a_tail_call_runs_another_tool_through_its_own_validation_and_hook
 @pytest.mark.parametrize(
     ("following", "read"),
     [
-        (tail("book", day="some day"), "hooks called book with an input that it refuses"),
+        (tail("book", day="some day"), "hooks called book with an invalid input"),
         (tail("approve"), "seen"),
         (tail("nothing"), "seen"),
     ],
@@ -462,7 +462,7 @@ async def test_a_rewritten_input_is_validated_wherever_before_tool_is_fired(
 
     assert (await agent.run("Go on.")).output == "Fine."
     assert [event["tool_input"] for event in noted] == [{"order": {"command": "rm"}}]
-    assert script.results()[0].startswith("hooks rewrote the input of shell into one that it ref")
+    assert script.results()[0].startswith("hooks rewrote the input of shell into an invalid one")
 
 
 async def test_a_result_of_another_capability_goes_through_after_tool() -> None:

@@ -464,7 +464,7 @@ async def test_run_stream_cannot_be_sent_back_and_says_so(
     played = await PLAYS["run_stream"](make_agent(script, hooks), "Go on.")
     assert played.output == "Not yet."
     assert len(script.requests) == 1
-    assert "run_stream cannot do: go on" in caplog.text
+    assert "run_stream cannot go on; use run instead: go on" in caplog.text
 
 
 async def test_a_structured_answer_is_sent_back_too() -> None:

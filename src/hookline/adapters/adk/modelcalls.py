@@ -1,7 +1,7 @@
-"""A model call of an agent, with everything applied that hooks say about it.
+"""Applies to an agent's model call what hooks answer.
 
-A request and a response are edited in place: a value that a callback returns would silence the
-plugins behind it.
+Requests and responses are edited in place: if a callback returned a value, ADK would not call the
+plugins after it.
 """
 
 import json
@@ -25,17 +25,17 @@ MODEL_EVENTS = (
     HookEventName.BEFORE_MODEL,
     HookEventName.AFTER_MODEL,
 )
-# The tool by whose call a model gives a structured answer.
+# The tool that a model calls to give a structured answer.
 ANSWER_TOOL = SetModelResponseTool.NAME
 BLOCKED = "BLOCKED_BY_HOOK"
-# What a response says of its text beside the text itself.
+# Fields of a response that quote or rate its text.
 _ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs", "output_transcription")
 _SPAN_RESPONSE = "gcp.vertex.agent.llm_response"
 
 
 async def open_step(run: Run, step: ModelStep, *, structured: bool) -> LlmResponse | None:
-    """Fire BeforeToolSelection and BeforeModel; the response in place of a call that must not be
-    made."""
+    """Fire BeforeToolSelection and BeforeModel; return the response that replaces a call that hooks
+    answered or blocked."""
     request, shown = step.request, _show_request(step)
     names = [name for name in request.tools_dict if name != ANSWER_TOOL]
     gate = await run.face.model_gate(shown, available_tools=names or None)
@@ -60,7 +60,7 @@ async def open_step(run: Run, step: ModelStep, *, structured: bool) -> LlmRespon
 
 
 async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema: Any) -> None:
-    """Fire AfterModel with a complete response, and apply what hooks say to it in place."""
+    """Fire AfterModel with a complete response, and apply the answers in place."""
     own = response.content
     if own is None:
         return
@@ -90,23 +90,23 @@ async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema
 
 
 def hold_back(response: LlmResponse) -> None:
-    """Empty a piece of a stream that hooks have not seen all of."""
+    """Empty a chunk of a stream, since hooks see only the complete response."""
     for name in ("content", "grounding_metadata", "custom_metadata"):
         setattr(response, name, None)
     _forget_text(response)
 
 
 def mend_output(run: Run, step: ModelStep, event: Event, own: str) -> None:
-    """Have what ADK stores of an answer be what hooks left of it; ``own`` is the text before.
+    """Correct what ADK stored of an answer to what hooks left of it; ``own`` is the text before.
 
-    ADK has stored it before anybody looks at the event, and joins the texts of an agent's run.
+    ADK stores it before plugins see the event, and joins the texts of an agent's run.
     """
     left, place = show_text(event.content), (event.author, event.branch)
     if own != left and event.output is not None:
         event.output = _read_answer(step, left)
         told = (
-            "hooks changed what a callback or another plugin answered in a model's place, and the "
-            "next node of the workflow reads it as it was"
+            "hooks changed a model's answer that a callback or another plugin gave, but the "
+            "next node of the workflow reads the unchanged answer"
         )
         run.face.warn(told)
         if run.face.is_strict():
@@ -127,7 +127,7 @@ def mend_output(run: Run, step: ModelStep, event: Event, own: str) -> None:
 
 
 def _read_answer(step: ModelStep, text: str) -> Any:
-    """What ADK stores of an answer."""
+    """Return what ADK stores of an answer."""
     if step.schema is None:
         return text
     try:
@@ -137,7 +137,7 @@ def _read_answer(step: ModelStep, text: str) -> Any:
 
 
 def end_with(run: Run, step: ModelStep, reason: str, *, structured: bool) -> LlmResponse:
-    """The response that ends a loop."""
+    """Make the response that ends the agent loop."""
     response = LlmResponse(content=_say(reason), finish_reason=types.FinishReason.STOP)
     _reject(run, step, response, reason, reason, structured=structured)
     step.passed = response.content
@@ -162,20 +162,20 @@ def _reject(
     *,
     structured: bool,
 ) -> None:
-    """Have a response end the agent's turn."""
-    # A loop agent would ask again.
+    """Make a response end the agent's turn."""
+    # Otherwise a loop agent would call the model again.
     step.actions.escalate = True
     if stop is not None:
         run.end_loop(stop)
     if structured:
-        # ADK would take a text for an answer, and raise as it is none of the schema.
+        # ADK would validate a text against the schema, and raise.
         response.content = None
         response.error_code = BLOCKED
         response.error_message = stop or reason or ""
 
 
 def _forget_text(response: LlmResponse) -> None:
-    """Leave nothing that quotes the text which hooks have taken out."""
+    """Remove every field that quotes the text that hooks changed."""
     for name in _ABOUT_THE_TEXT:
         setattr(response, name, None)
     grounding = response.grounding_metadata
@@ -184,14 +184,14 @@ def _forget_text(response: LlmResponse) -> None:
 
 
 def _trace_again(response: LlmResponse) -> None:
-    """ADK has written the model's own response to its span already."""
+    """Overwrite the model's response in the span, where ADK has already written it."""
     span: Any = tracing.trace.get_current_span()  # type: ignore[attr-defined]  # ADK's own
     if span.is_recording() and (span.attributes or {}).get(_SPAN_RESPONSE, "{}") != "{}":
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 
 
 def _allow_answer(config: types.GenerateContentConfig) -> None:
-    """Have the tool of structured answers stay callable beside those that hooks allow."""
+    """Keep the tool of structured answers callable beside those that hooks allow."""
     chosen = config.tool_config
     calling = chosen and chosen.function_calling_config
     if chosen is not None and calling and calling.allowed_function_names:
@@ -205,7 +205,7 @@ def _is_answer(part: types.Part) -> bool:
 
 
 def _show_answer(content: types.Content) -> types.Content:
-    """The content as hooks are shown it: a structured answer is the text of its JSON."""
+    """Return the content as hooks see it: a structured answer is its JSON as text."""
     parts = content.parts or []
     if not any(map(_is_answer, parts)):
         return content
@@ -225,8 +225,8 @@ def _put_content(
     shown: types.Content,
     schema: Any,
 ) -> None:
-    """Put what hooks made of a content in its place; a structured answer is a call again. Where
-    they left none, the response is rejected."""
+    """Replace a response's content with what hooks left; a structured answer becomes a call again.
+    If hooks left no structured answer, reject the response."""
     own = response.content
     assert own is not None
     if changed is None:
@@ -246,8 +246,8 @@ def _put_content(
 
 
 def _with_answer_call(changed: types.Content, own: types.Content) -> types.Content:
-    """The content with the JSON of its answer as a call again; raises ValueError where hooks left
-    none."""
+    """Return the content with the JSON of its answer as a call again; raise ValueError if hooks
+    left none."""
     [call] = [part for part in own.parts or [] if _is_answer(part)][:1]
     assert call.function_call is not None
     parts = list(changed.parts or [])
@@ -264,7 +264,7 @@ def _with_answer_call(changed: types.Content, own: types.Content) -> types.Conte
 
 
 def _check_answer(schema: Any, text: str) -> None:
-    """Raises ValueError for a text that is no answer of the schema."""
+    """Raise ValueError for a text that does not match the schema."""
     if isinstance(schema, type) or get_origin(schema) is not None:
         TypeAdapter(schema).validate_json(text)
     else:

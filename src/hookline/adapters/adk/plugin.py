@@ -1,8 +1,8 @@
 """The plugin that users give their apps, and the one that it puts before all others.
 
-A value that a plugin returns silences those behind it. The plugin in front returns none: it notes
-which calls begin, and looks at the events that come of them, so that AfterModel and AfterTool hooks
-see what another plugin answered in their place.
+Once a plugin returns a value, ADK does not call the plugins after it. The plugin in front returns
+none: it notes which calls begin and looks at their events, so that AfterModel and AfterTool hooks
+also see what another plugin answered in place of a model or a tool.
 """
 
 import os
@@ -54,12 +54,12 @@ from hookline.wire.events import HookEventName
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _TURN_EVENTS = (HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT)
-# By which OpenTelemetry is told to keep the messages of models.
+# The variable that makes OpenTelemetry record model messages.
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _NOT_CAPTURED = ("", "0", "false", "no_content")
-# Runs that a plugin remembers: one that is cancelled never says that it is over.
+# How many runs a plugin remembers: ADK calls no callback when a run is cancelled.
 _MOST_RUNS = 10_000
-# The run whose tool runs, of each plugin.
+# For each plugin, the run whose tool is running.
 _running: ContextVar[Mapping["HooklinePlugin", Run]] = ContextVar("hookline_adk")
 
 
@@ -80,7 +80,7 @@ class HooklinePlugin(BasePlugin):
         self._conversations = Conversations(hooks)
         self._calls = ToolCalls(confirm)
         self._runs: OrderedDict[str, Run] = OrderedDict()
-        # The conversations of the last runs, by the runs' ids, which events carry.
+        # The conversations of recent runs, by run id, which events carry.
         self._recent: OrderedDict[str, Conversation] = OrderedDict()
 
     async def close(self) -> None:
@@ -109,7 +109,7 @@ class HooklinePlugin(BasePlugin):
         front = next((p for p in manager.plugins if isinstance(p, _Front)), None)
         if front is None:
             front = _Front()
-            # A list of its own, since the manager goes through the old one just now.
+            # A new list, since the manager is iterating over the old one.
             manager.plugins = [front, *manager.plugins]
         if self not in front.plugins:
             front.plugins.append(self)
@@ -149,15 +149,16 @@ class HooklinePlugin(BasePlugin):
     async def _see_results(
         self, run: Run, context: InvocationContext, message: types.Content
     ) -> types.Content | None:
-        """The message with what AfterTool hooks say to results in it; None if they say nothing."""
-        # The caller's own stays as it is.
+        """Fire AfterTool for the results in a message; return the changed message, None if hooks
+        changed nothing."""
+        # Copies: the caller's message must not change.
         parts = [part.model_copy() for part in message.parts or []]
         seen = message.model_copy(update={"parts": parts})
         has_changed = await self._calls.see_results(run, context.session.events, seen)
         return seen if has_changed else None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Fire AfterAgent, where the run's end alone tells that the turn is over."""
+        """Fire AfterAgent, if only the end of the run shows that the turn is over."""
         run = self._runs.pop(invocation_context.invocation_id, None)
         if run is None:
             return
@@ -203,7 +204,7 @@ class HooklinePlugin(BasePlugin):
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
-        """Fire AfterModel with the complete response; nothing of it is shown before."""
+        """Fire AfterModel with the complete response; its chunks are held back until then."""
         run = self._find_run(callback_context)
         if run.is_live:
             return None
@@ -228,7 +229,7 @@ class HooklinePlugin(BasePlugin):
     ) -> dict[str, Any] | None:
         """Fire BeforeTool; what hooks rewrite is written into the arguments."""
         run = self._find_run(tool_context)
-        # What the tool runs itself, an agent perhaps, is of this run.
+        # A run that the tool starts, such as an agent's, belongs to this run.
         _running.set({**_running.get({}), self: run})
         step = run.calls.get(id(tool_context))
         return None if step is None else await self._calls.open(run, step)
@@ -256,19 +257,19 @@ class HooklinePlugin(BasePlugin):
             return None
         return await self._calls.fail(run, step, error)
 
-    # -- what the plugin in front is asked
+    # -- called by the plugin in front
 
     def note_model(self, context: CallbackContext, request: LlmRequest) -> None:
-        """A model call begins."""
+        """Note that a model call begins."""
         run = self._find_run(context)
         may_skip = run.face.may_skip
         if not may_skip(HookEventName.AFTER_MODEL) or not may_skip(HookEventName.AFTER_AGENT):
             self._note_step(run, context, request)
 
     def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
-        """A tool call begins."""
+        """Note that a tool call begins."""
         if hands_over_task(tool):
-            # Hooks were asked about it when the model had called it.
+            # BeforeTool fired when the model called it.
             return
         run, name = self._find_run(context), tool.name
         is_resumed = context.tool_confirmation is not None or context.agent_name not in run.tools
@@ -284,7 +285,7 @@ class HooklinePlugin(BasePlugin):
             run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
 
     async def look_at(self, context: InvocationContext, event: Event) -> None:
-        """See an event before anybody else does."""
+        """Look at an event before other plugins do."""
         run = self._runs.get(context.invocation_id)
         if run is None:
             return
@@ -301,13 +302,13 @@ class HooklinePlugin(BasePlugin):
             if step is not None and step.allowed is not None and event.get_function_calls():
                 mark(event, allowed=sorted(step.allowed))
             if event.author == "user" and event.content is not None:
-                # What an agent made of a task that it was handed.
+                # The result of an agent that was handed a task.
                 await self._calls.see_results(run, context.session.events, event.content)
         await self._look_at_results(run, event)
 
     async def look_at_answer(self, context: InvocationContext, event: Event) -> Event | None:
-        """Fire AfterAgent with an answer that ends the turn; the event in its place, where hooks
-        send the agent back."""
+        """Fire AfterAgent with an answer that ends the turn; return the event that replaces it if
+        hooks send the agent back."""
         run = self._runs.get(context.invocation_id)
         if run is None or run.is_live or event.partial:
             return None
@@ -330,7 +331,7 @@ class HooklinePlugin(BasePlugin):
         return None
 
     async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:
-        """Have AfterModel hooks see what came of a model call behind their back."""
+        """Fire AfterModel for a response that bypassed the callback of this plugin."""
         if run.face.may_skip(HookEventName.AFTER_MODEL):
             return
         own = event.content
@@ -344,8 +345,8 @@ class HooklinePlugin(BasePlugin):
         mend_output(run, step, event, show_text(own))
 
     async def _look_at_results(self, run: Run, event: Event) -> None:
-        """Have AfterTool hooks see results that came of a call behind their back, and note what
-        BeforeTool hooks said to calls that wait."""
+        """Fire AfterTool for results that bypassed the callback of this plugin, and note what
+        BeforeTool hooks answered about calls that wait for the user."""
         records: dict[str, Any] = {}
         for response in event.get_function_responses():
             run.has_structured_answer = response.name == ANSWER_TOOL
@@ -359,12 +360,12 @@ class HooklinePlugin(BasePlugin):
                 records[response.id or ""] = step.record
             passed = step.passed if isinstance(step.passed, dict) else {"result": step.passed}
             is_seen = step.has_passed and (passed == response.response or holds_media(passed))
-            # ADK itself answers for a tool that is not there, after hooks heard of it.
+            # For a tool that does not exist ADK gives the result, after AfterTool has fired.
             is_seen = is_seen or (step.has_failed and type(step.tool) is BaseTool)
             if is_seen or not step.may_answer:
                 continue
             if step.has_passed:
-                # Another plugin put something else in the place of what hooks have seen.
+                # Another plugin replaced the result that hooks have seen.
                 step.gate = None
             changed = await self._calls.close(run, step, response.response or {})
             if changed is not None:
@@ -377,7 +378,7 @@ class HooklinePlugin(BasePlugin):
     def _start_run(self, context: InvocationContext) -> Run:
         config = context.run_config
         if config is not None and MARK in (config.custom_metadata or {}):
-            # A client's own, which ADK would put on every event of the run.
+            # The client set it, and ADK would copy it to every event of the run.
             given = {k: v for k, v in (config.custom_metadata or {}).items() if k != MARK}
             context.run_config = config.model_copy(update={"custom_metadata": given})
         outer = _running.get({}).get(self)
@@ -399,7 +400,7 @@ class HooklinePlugin(BasePlugin):
         return run
 
     def find_conversation_of(self, events: Sequence[Event]) -> Conversation:
-        """The conversation that events are of."""
+        """Return the conversation that these events belong to."""
         for event in reversed(events):
             if event.invocation_id in self._recent:
                 return self._recent[event.invocation_id]
@@ -415,7 +416,8 @@ class HooklinePlugin(BasePlugin):
         return step
 
     def _check_run(self, run: Run, context: InvocationContext) -> str | None:
-        """Why a run that hooks do not see all of must not begin; people are warned of it once."""
+        """Warn once about what hooks do not see of a run; in strict mode return why it must not
+        begin."""
         face, compaction = run.face, context.events_compaction_config
         summarizer = compaction and compaction.summarizer
         unseen = [HookEventName.PRE_COMPRESS, *MODEL_EVENTS]
@@ -424,7 +426,8 @@ class HooklinePlugin(BasePlugin):
         told = None
         if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
             told = (
-                "hooks see the tool calls of a live run alone, not what its model is sent or says"
+                "hooks see only the tool calls of a live run, not its model's requests and "
+                "responses; use run_async to have hooks see them"
             )
         elif (
             context.run_config
@@ -432,8 +435,8 @@ class HooklinePlugin(BasePlugin):
             and not face.may_skip(*MODEL_EVENTS)
         ):
             told = (
-                "hooks do not change what a model is sent with support_cfc=True, because ADK opens "
-                "a live connection then"
+                "hooks cannot change model requests with support_cfc=True, because ADK then opens "
+                "a live connection; leave it out to have hooks change them"
             )
         elif compaction is not None and unseen and not face.may_skip(*unseen):
             told = (
@@ -445,14 +448,14 @@ class HooklinePlugin(BasePlugin):
         captured = os.environ.get(_CAPTURE, "").lower()
         if captured not in _NOT_CAPTURED and not face.may_skip(HookEventName.AFTER_MODEL):
             self._conversations.warn_once(
-                f"{_CAPTURE} is {captured}: OpenTelemetry gets the model's responses as they are "
-                "before AfterModel hooks change them",
+                f"{_CAPTURE} is {captured}: OpenTelemetry records the model's responses before "
+                "AfterModel hooks change them; unset it to keep them out",
             )
         return told if face.is_strict() else None
 
 
 class _Front(BasePlugin):
-    """The plugin before all others of a runner, for all that have hooks."""
+    """The plugin before all others of a runner; it serves every ``HooklinePlugin`` there."""
 
     def __init__(self) -> None:
         super().__init__("hookline (front)")

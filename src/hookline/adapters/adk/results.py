@@ -1,4 +1,4 @@
-"""What tools of ADK return, as hooks are shown it and with what hooks say applied."""
+"""Reads what ADK's tools return for hooks, and applies what hooks answer to it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ ADDED = "additional_context"
 
 
 def read_result(value: Any) -> ToolResult:
-    """What hooks are shown of a tool's result: what the model reads of it."""
+    """Read a tool's result for hooks: what the model reads of it."""
     if isinstance(value, Mapping):
         content = value.get("content")
         if isinstance(content, list) and value.keys() & {"isError", "structuredContent", "content"}:
-            # What an MCP server answered.
+            # A result of an MCP server.
             error = ToolError("tool_failed", text_of(content)) if value.get("isError") else None
             structured = value.get("structuredContent")
             rest = [] if structured is None else [{"text": text_of(structured)}]
@@ -31,12 +31,12 @@ def read_result(value: Any) -> ToolResult:
         return ToolResult([_show_item(item) for item in items])
     if value is None or isinstance(value, str):
         return as_tool_result(value)
-    # A list of data is not one of parts.
+    # A list of data, not of parts.
     return ToolResult(text_of(value))
 
 
 def holds_media(value: Any) -> bool:
-    """Whether parts of a model's content are in a result, which ADK takes out of it."""
+    """True if a result holds parts of a model's content, which ADK takes out of it."""
     if isinstance(value, Mapping):
         return any(map(holds_media, value.values()))
     if isinstance(value, list | tuple):
@@ -54,18 +54,18 @@ def _show_item(item: Any) -> dict[str, Any]:
 
 
 def apply_outcome(outcome: ToolOutcome) -> dict[str, Any] | None:
-    """The result in the place of the tool's own; None where hooks changed nothing."""
+    """Return the result that replaces the tool's own; None if hooks changed nothing."""
     value, added = outcome.value, outcome.added
     if outcome.replaced or outcome.followed or not outcome.ran:
         if outcome.followed and not outcome.replaced and outcome.ran:
-            return _add(value, added)
+            return _add_text(value, added)
         is_error = outcome.result.error is not None or not outcome.ran
         return {"error" if is_error else "result": outcome.text}
-    return _add(value, added) if added else None
+    return _add_text(value, added) if added else None
 
 
-def _add(value: Any, added: str) -> dict[str, Any]:
-    """A result with a hook's text beside it."""
+def _add_text(value: Any, added: str) -> dict[str, Any]:
+    """Return a result with a hook's text added."""
     if isinstance(value, str):
         return {"result": f"{value}\n\n{added}".strip() if added else value}
     result = {**value} if isinstance(value, Mapping) else {"result": value}

@@ -1,4 +1,4 @@
-"""One run of a runner's: what its callbacks leave to each other."""
+"""The state of one ADK run, which its callbacks share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +19,13 @@ MARK = "hookline"
 
 
 class ModelStep:
-    """A model call under way. ``passed`` is the content that AfterModel hooks have let through:
-    whatever else comes of the call, they have not seen."""
+    """A model call under way. ``passed`` is the content that AfterModel hooks have let through;
+    they have not seen any other content of the call."""
 
     def __init__(
         self, actions: EventActions, request: LlmRequest, agent: BaseAgent | None = None
     ) -> None:
-        # Held, so that no other object gets its id.
+        # A reference, so that no other object gets the same id().
         self.actions = actions
         self.request = request
         # What the agent's answers have to look like, and where ADK stores them in the state.
@@ -36,8 +36,8 @@ class ModelStep:
 
 
 class ToolStep:
-    """A tool call under way. ``is_settled`` says that no result of the tool will come of it: hooks
-    have refused it, or it waits for an answer. ``passed`` is the result that AfterTool hooks have
+    """A tool call under way. ``is_settled`` says that the tool gives no result here: hooks refused
+    the call, or it waits for the user's answer. ``passed`` is the result that AfterTool hooks have
     let through."""
 
     def __init__(
@@ -46,21 +46,21 @@ class ToolStep:
         self.tool = tool
         self.args = args
         self.context = context
-        # Whether AfterTool hooks may have something to say to its result.
+        # Whether an AfterTool hook matches it.
         self.may_answer = may_answer
         self.gate: ToolGate | None = None
         self.is_settled = False
         self.has_failed = False
         self.has_passed = False
         self.passed: object = None
-        # What BeforeTool hooks said, for the call once it is confirmed.
+        # What BeforeTool hooks answered, for when the user confirms the call.
         self.record: dict[str, Any] | None = None
 
 
 class Run:
-    """A run; ``outer`` is the one whose tool runs it, as ``AgentTool`` does.
+    """A run; ``outer`` is the run whose tool started it, as ``AgentTool`` does.
 
-    The hooks of both are those of one conversation, and a stop ends both.
+    Both belong to one conversation, and a stop ends both.
     """
 
     def __init__(self, conversation: Conversation, outer: "Run | None" = None) -> None:
@@ -68,39 +68,39 @@ class Run:
         self.outer = outer
         self._stop: str | None = None
         self.is_over = False
-        # Of a live run: what its user says, until somebody closes it.
+        # The user's input in a live run, until it is closed.
         self.live_queue: LiveRequestQueue | None = None
         self.turn: TurnGate | None = None
-        # Whether the turn's beginning is settled, and why hooks refused its prompt.
+        # Whether the turn has begun, and why hooks refused its prompt.
         self.is_open = False
         self.refusal: str | None = None
         self.forgets_prompt = self.rewinds_prompt = False
         self.texts: tuple[str, ...] = ()
-        # The text of the last final answer that AfterAgent hooks have not seen, and whether the
-        # run waits for somebody.
+        # The last final answer, if AfterAgent has not fired for it, and whether the run waits for
+        # the user or a long-running tool.
         self.answer: str | None = None
         self.is_paused = False
-        # The next prompt, where hooks send the agent back.
+        # The next prompt, if hooks sent the agent back.
         self.send_back: str | None = None
         self.clears_context = False
-        # Whether the last tool that answered was the one that structured answers are given to.
+        # Whether the last tool result came from the tool of structured answers.
         self.has_structured_answer = False
-        # By the ids of the actions of their events, and of their contexts.
+        # By the id() of the event's actions, and of the tool's context.
         self.models: dict[int, ModelStep] = {}
         self.calls: dict[int, ToolStep] = {}
         self._last: dict[tuple[str, str | None], int] = {}
-        # What ADK has stored of an agent's texts in the state, and what hooks have left of it.
+        # The text that ADK stored for an agent, and what hooks left of it.
         self.outputs: dict[tuple[str, str | None], tuple[str, str]] = {}
-        # The tools that hooks allow an agent in a branch to call, where they have chosen some.
+        # The tools that hooks allow an agent in a branch to call, if they restricted them.
         self.allowed: dict[tuple[str, str | None], frozenset[str]] = {}
-        # Why a call of an id is refused that was to hand over a task.
+        # By call id, why a call that hands over a task was refused.
         self.refused: dict[str, str] = {}
-        # The tools that an agent was last offered.
+        # The tools in the last request of each agent.
         self.tools: dict[str, Mapping[str, BaseTool]] = {}
 
     @property
     def is_live(self) -> bool:
-        """Whether the model is talked to in both directions at once."""
+        """True for a run of ``run_live``."""
         return self.live_queue is not None
 
     @property
@@ -115,28 +115,28 @@ class Run:
 
     @property
     def stop(self) -> str | None:
-        """Why hooks end the loop."""
+        """Why hooks stopped the loop, None if they did not."""
         return self.root._stop
 
     def end_loop(self, reason: str) -> None:
-        """Have no tool run and no model be called any more."""
+        """Let no further tool run and no further model be called."""
         self.root._stop = reason
         if self.root.live_queue is not None:
             self.root.live_queue.close()
         for step in (*self.calls.values(), *self.root.calls.values()):
-            # A question beside the call that stopped the run would start it again.
+            # An open question about another call would start the run again.
             actions, id = step.context.actions, step.context.function_call_id
             if id is not None and actions.requested_tool_confirmations.pop(id, None) is not None:
                 actions.skip_summarization = None
 
     def add_step(self, place: tuple[str, str | None], step: ModelStep) -> None:
-        """Note the model call of an agent in a branch, whose last one is over."""
+        """Note a new model call of an agent in a branch; forget the one before."""
         self.models.pop(self._last.get(place, 0), None)
         self._last[place] = id(step.actions)
         self.models[id(step.actions)] = step
 
     def take_call(self, id: str | None) -> ToolStep | None:
-        """The tool call of an id, which is over."""
+        """Return the tool call of this id, and forget it."""
         for key, step in self.calls.items():
             if step.context.function_call_id == id:
                 return self.calls.pop(key)
@@ -144,13 +144,13 @@ class Run:
 
 
 def show_text(content: types.Content | None) -> str:
-    """The text of a content, without thoughts."""
+    """Return the text of a content, without thoughts."""
     parts = (content and content.parts) or []
     return "".join(part.text for part in parts if part.text and not part.thought)
 
 
 def read_marks(event: Event) -> Mapping[str, Any]:
-    """What was noted on an event; it survives in the session's store."""
+    """Return what was noted on an event; the session's store keeps it."""
     marks = (event.custom_metadata or {}).get(MARK)
     return marks if isinstance(marks, Mapping) else {}
 

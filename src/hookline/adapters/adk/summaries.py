@@ -1,4 +1,4 @@
-"""ADK's compaction of a session's events, with the hooks of it and of the model that does it."""
+"""ADK's compaction of a session's events, with its own hooks and those of its model call."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextvars import ContextVar
@@ -19,10 +19,10 @@ from hookline.wire.events import SessionStartSource
 
 
 class KnowsConversations(Protocol):
-    """Who can tell whose events they are."""
+    """Finds the conversation of events."""
 
     def find_conversation_of(self, events: Sequence[Event]) -> Conversation:
-        """The conversation that events are of."""
+        """Return the conversation that these events belong to."""
         ...
 
 
@@ -30,8 +30,8 @@ class HookedSummarizer(BaseEventsSummarizer):
     """A summarizer for ``EventsCompactionConfig`` that fires PreCompress before it summarizes, and
     SessionStart with source ``compress`` after it.
 
-    It is made of a model, whose call goes through the hooks of model calls then, or of another
-    summarizer, whose model hooks do not see. ``hooks`` is the app's ``HooklinePlugin``.
+    Give it a model, whose call then goes through the hooks of model calls, or another summarizer,
+    whose model hooks do not see. ``hooks`` is the app's ``HooklinePlugin``.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class HookedSummarizer(BaseEventsSummarizer):
         self._hookline = hooks
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """Summarize events between the hooks of it."""
+        """Summarize events, with PreCompress before and SessionStart after."""
         if not events:
             return None
         conversation = self._hookline.find_conversation_of(events)
@@ -69,19 +69,19 @@ _compressed: ContextVar[Conversation] = ContextVar("hookline_adk_compressed")
 
 
 class _GuardedLlm(BaseLlm):
-    """The model of a summarizer behind hooks: what they take out of requests is in the history."""
+    """The model of a summarizer behind hooks: the history holds what they take out of requests."""
 
     llm: BaseLlm
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        # A stop ends nothing but this call: a run of its own.
+        # In a run of its own, so that a stop ends only this call.
         run = Run(_compressed.get())
         step = ModelStep(EventActions(), llm_request)
         response = await open_step(run, step, structured=True)
         if response is not None:
-            # Without a content there is no summary, and the history stays as it is.
+            # A response without content makes no summary, so the history stays.
             yield response
             return
         async for response in self.llm.generate_content_async(llm_request, stream=False):

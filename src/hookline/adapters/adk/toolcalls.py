@@ -1,8 +1,8 @@
-"""A tool call of an agent, with everything applied that hooks say about it.
+"""Applies to an agent's tool call what hooks answer.
 
-ADK calls back before a tool and after it. A call that waits for the user's confirmation is called
-again from the start: what BeforeTool hooks said is noted on the event that asks, so that they are
-not asked twice.
+ADK calls plugins before a tool and after it. A call that waits for the user's confirmation starts
+again from the beginning: the event that asks holds what BeforeTool hooks answered, so they do not
+run twice.
 """
 
 import json
@@ -29,7 +29,7 @@ from hookline.adapters.gates import (
 from hookline.toolcall import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
 from hookline.wire.events import HookEventName
 
-# Calls of ADK's own, by which a user is asked.
+# The calls by which ADK asks the user.
 _ASKS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
 _WAITING = "This tool call waits for the user's confirmation."
 
@@ -41,7 +41,7 @@ class ToolCalls:
         self._confirm = confirm
 
     async def open(self, run: Run, step: ToolStep) -> dict[str, Any] | None:
-        """Fire BeforeTool; the result in place of a tool that must not run."""
+        """Fire BeforeTool; return the result in place of a tool that must not run."""
         context, name, args = step.context, step.tool.name, step.args
         if name == ANSWER_TOOL:
             return None
@@ -54,13 +54,15 @@ class ToolCalls:
             question = _find_question(context)
             if question is None:
                 step.is_settled = True
-                return {"error": f"nobody was asked to confirm this call of {name}"}
+                return {"error": f"the user was not asked to confirm this call of {name}"}
             record = _read_record(question, context)
         asked: list[ConfirmationRequest] = []
-        # The gate's own, since a rewritten input takes the place of the original in ADK's.
+        # A copy for the gate, since ADK's arguments are overwritten below.
         given = {**args}
         try:
-            gate = await self._open_gate(run, step, given, self._ask(run, step, asked), record)
+            gate = await self._open_gate(
+                run, step, given, self._make_confirm(run, step, asked), record
+            )
         except Deferred:
             return await self._pause(run, step, asked[0])
         step.gate = gate
@@ -79,9 +81,9 @@ class ToolCalls:
     async def open_tasks(
         self, run: Run, context: CallbackContext, content: types.Content
     ) -> types.Content:
-        """Fire BeforeTool for calls that hand a task to an agent, which ADK runs without asking
-        plugins about the call; the content to go on with. A call that is refused gets a name that
-        no agent has, and its reason where plugins are asked about that."""
+        """Fire BeforeTool for calls that hand a task to an agent, since ADK does not call plugins
+        for these; return the content to go on with. A refused call gets a name that no agent has,
+        and its reason when ADK calls plugins for that name."""
         tools, parts = run.tools.get(context.agent_name, {}), list[types.Part]()
         for part in content.parts or []:
             call = part.function_call
@@ -99,24 +101,24 @@ class ToolCalls:
         return content.model_copy(update={"parts": parts})
 
     async def close(self, run: Run, step: ToolStep, result: Any) -> dict[str, Any] | None:
-        """Fire AfterTool; the result in place of the tool's own, None where hooks leave it."""
+        """Fire AfterTool; return the result in place of the tool's own, None if it stays."""
         if step.is_settled or await self._is_waiting(step, result) or step.tool.name == ANSWER_TOOL:
             return None
         gate = step.gate
         if gate is None:
             if not step.may_answer:
                 return None
-            # Another plugin answered in the tool's place, before BeforeTool hooks were asked.
+            # Another plugin answered in the tool's place, before BeforeTool fired.
             gate = await self._open_gate(run, step, {**step.args}, None, {})
         outcome = await gate.finish(result=result)
         outcome = await gate.follow(outcome, self._find_tool(run, step), confirm=self._confirm)
-        changed = self._apply(run, outcome)
+        changed = self._apply_outcome(run, outcome)
         step.has_passed, step.passed = True, result if changed is None else changed
         return changed
 
     async def fail(self, run: Run, step: ToolStep, error: Exception) -> dict[str, Any] | None:
-        """Fire AfterTool for a tool that raised; the result in place of the exception, which goes
-        on if there is none."""
+        """Fire AfterTool for a tool that raised; return the result in place of the exception, or
+        None to let it propagate."""
         if step.gate is None:
             return None
         step.has_failed = True
@@ -131,9 +133,8 @@ class ToolCalls:
         return None
 
     async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
-        """Fire AfterTool with results that come from outside, of tools that run long and of agents
-        that were handed a task, and put into the message what hooks say; True if they changed
-        it."""
+        """Fire AfterTool for the results in a message, of long-running tools and of agents that
+        were handed a task, and apply the answers; return True if hooks changed the message."""
         calls = {c.id: c for event in events for c in event.get_function_calls()}
         has_changed = False
         for part in message.parts or []:
@@ -146,14 +147,14 @@ class ToolCalls:
             gate = await run.face.tool_gate(
                 call.name, call.args or {}, read=read_result, answered={}, call_id=call.id
             )
-            changed = self._apply(run, await gate.finish(result=response.response or {}))
+            changed = self._apply_outcome(run, await gate.finish(result=response.response or {}))
             if changed is not None:
                 part.function_response = response.model_copy(update={"response": changed})
                 has_changed = True
         return has_changed
 
     def _find_refusal(self, run: Run, step: ToolStep) -> str | None:
-        """Why a call is not to run, whatever its hooks say."""
+        """Return why a call must not run before its hooks are asked, None if it may."""
         name, tool = step.tool.name, step.tool
         if run.stop is not None:
             return run.stop
@@ -162,7 +163,7 @@ class ToolCalls:
             return refused
         allowed = run.allowed.get((step.context.agent_name, step.context.branch))
         if step.context.agent_name not in run.tools:
-            # Its model was called in an earlier run, in another process perhaps.
+            # Its model was called in an earlier run, perhaps in another process.
             called = _find_call(step.context)
             allowed = None if called is None else read_marks(called).get("allowed")
         if allowed is not None and name not in allowed:
@@ -170,7 +171,7 @@ class ToolCalls:
         if isinstance(tool, AgentTool) and not tool.include_plugins:
             told = (
                 f"hooks do not see what the agent {name} does, because its AgentTool has "
-                "include_plugins=False"
+                "include_plugins=False; leave that out to have hooks see it"
             )
             run.face.warn(told)
             if run.face.is_strict():
@@ -195,8 +196,10 @@ class ToolCalls:
             call_id=step.context.function_call_id,
         )
 
-    def _ask(self, run: Run, step: ToolStep, asked: list[ConfirmationRequest]) -> Confirm | None:
-        """How the user is asked about a call; None if nobody can be."""
+    def _make_confirm(
+        self, run: Run, step: ToolStep, asked: list[ConfirmationRequest]
+    ) -> Confirm | None:
+        """Return the function that asks the user about a call; None if nobody can be asked."""
         context = step.context
         answer = context.tool_confirmation
         if answer is not None:
@@ -211,7 +214,7 @@ class ToolCalls:
 
             return ask
         if run.outer is not None or run.is_live or _find_call(context) is None:
-            # ADK could not call it again.
+            # ADK could not start the call again after the answer.
             return None
 
         def pause(request: ConfirmationRequest) -> bool:
@@ -223,7 +226,7 @@ class ToolCalls:
     async def _pause(
         self, run: Run, step: ToolStep, request: ConfirmationRequest
     ) -> dict[str, Any]:
-        """Have ADK ask the user, and call again with the answer."""
+        """Make ADK ask the user and start the call again with the answer."""
         await announce_question(run.face, request)
         hint = request.reason
         if request.system_message:
@@ -238,29 +241,29 @@ class ToolCalls:
         if run.stop is not None:
             return {"error": run.stop}
         step.context.request_confirmation(hint=hint)
-        # ADK would ask the model at once what to do about the call.
+        # Otherwise ADK would call the model with this result at once.
         step.context.actions.skip_summarization = True
         return {"error": _WAITING}
 
     async def _is_waiting(self, step: ToolStep, result: Any) -> bool:
-        """Whether a result says only that the tool has not run, or is not done."""
+        """True if a result says only that the tool has not run or is not done."""
         context, tool = step.context, step.tool
         if tool.is_long_running and not result:
             return True
         answer = context.tool_confirmation
         is_refused = answer is not None and not answer.confirmed
         if is_refused or context.function_call_id in context.actions.requested_tool_confirmations:
-            # Only then has ADK itself asked, or refused the call; else the tool has run.
+            # ADK itself asked or refused only if the tool requires it; else the tool has run.
             step.is_settled = await tool.check_require_confirmation(step.args, context) is True
         return step.is_settled
 
-    def _apply(self, run: Run, outcome: ToolOutcome) -> dict[str, Any] | None:
+    def _apply_outcome(self, run: Run, outcome: ToolOutcome) -> dict[str, Any] | None:
         if outcome.stop is not None:
             run.end_loop(outcome.stop)
         return apply_outcome(outcome)
 
     def _find_tool(self, run: Run, step: ToolStep) -> Callable[[str], Execute | None]:
-        """How to run another tool of the agent."""
+        """Return a function that finds another tool of the agent, to run it."""
         context = step.context
         tools = run.tools.get(context.agent_name, {})
 
@@ -271,11 +274,13 @@ class ToolCalls:
 
             async def execute(args: ToolInput) -> Any:
                 if await tool.check_require_confirmation(args, context) is True:
-                    return {"error": f"{name} has to be confirmed first, so it did not run"}
+                    return {
+                        "error": f"{name} needs the user's confirmation first, so it did not run"
+                    }
                 try:
                     return await tool.run_async(args={**args}, tool_context=context)
                 except Exception as error:
-                    run.face.warn(f"{name}, which hooks had called, raised: {error}")
+                    run.face.warn(f"a hook called {name}, which raised: {error}")
                     return {"error": str(error)}
 
             return execute
@@ -284,12 +289,12 @@ class ToolCalls:
 
 
 def hands_over_task(tool: BaseTool) -> bool:
-    """Whether ADK runs the agent of a tool in the place of the tool."""
+    """True if ADK runs the tool's agent in place of the tool."""
     return isinstance(tool, AgentTool) and getattr(tool, "_defers_response", False)
 
 
 def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
-    """What BeforeTool hooks said to a call, as JSON."""
+    """Make the JSON of what BeforeTool hooks answered about a call."""
     record: dict[str, Any] = {"hookSpecificOutput": {"tool_input": json.loads(text_of(rewritten))}}
     if gate.before.message:
         record["systemMessage"] = gate.before.message
@@ -297,8 +302,8 @@ def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
 
 
 def _find_question(context: ToolContext) -> Event | None:
-    """The event by which the user was asked about this call. An earlier call may have had the same
-    id, and a model can write a question itself that nobody has asked."""
+    """Return the event by which the user was asked about this call. An earlier call may have had
+    the same id, and a model can forge a question that the user was never asked."""
     id = context.function_call_id
     for event in reversed(context.session.events):
         if id in event.actions.requested_tool_confirmations:
@@ -309,14 +314,14 @@ def _find_question(context: ToolContext) -> Event | None:
 
 
 def _read_record(question: Event, context: ToolContext) -> Mapping[str, Any] | None:
-    """What BeforeTool hooks said before the user was asked about this call."""
+    """Return what BeforeTool hooks answered before the user was asked about this call."""
     calls = read_marks(question).get("calls")
     record = calls.get(context.function_call_id) if isinstance(calls, Mapping) else None
     return record if isinstance(record, Mapping) else None
 
 
 def _find_call(context: ToolContext) -> Event | None:
-    """The event in which a model made the call; None for a call that ADK could not find again."""
+    """Return the event in which a model made the call; None if ADK could not find it again."""
     id = context.function_call_id
     for event in reversed(context.session.events):
         if id is not None and any(call.id == id for call in event.get_function_calls()):
@@ -325,8 +330,8 @@ def _find_call(context: ToolContext) -> Event | None:
 
 
 def _describe_server(tool: BaseTool) -> dict[str, Any] | None:
-    """The server of an MCP tool."""
-    # Not by its class, which cannot be imported where the mcp package is not installed.
+    """Describe the server of an MCP tool."""
+    # Its class cannot be imported where the mcp package is not installed.
     raw = getattr(tool, "raw_mcp_tool", None)
     if raw is None:
         return None

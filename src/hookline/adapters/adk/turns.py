@@ -1,6 +1,6 @@
 """A turn of a conversation: BeforeAgent with the user's message, AfterAgent with the answer.
 
-A prompt that hooks refuse is not stored, and what stands in its place is rewound, so that no model
+A prompt that hooks refuse is not stored, and the note stored in its place is rewound, so no model
 reads it. To send an agent back, its answer is made to look unfinished to ADK's own loop.
 """
 
@@ -23,7 +23,7 @@ _UNFINISHED = types.Part(
 
 
 def read_prompt(content: types.Content) -> str | None:
-    """The text of a user's message; None for one that only answers what the agent waits for."""
+    """Return the text of a user's message; None for one that holds only function responses."""
     parts = content.parts or []
     text = "\n\n".join(part.text for part in parts if part.text)
     if not text and any(part.function_response for part in parts):
@@ -53,28 +53,28 @@ async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -
     run.turn = None
     run.refusal = start.refusal
     run.forgets_prompt = not start.stop
-    # A message can join a task of an earlier run, which must not be rewound with it.
+    # A message can continue a task of an earlier run, which must not be rewound with it.
     run.rewinds_prompt = run.forgets_prompt and all(event.author == "user" for event in own)
 
 
 def forget_prompt(run: Run) -> types.Content | None:
-    """What is stored in the place of a prompt that hooks refused."""
+    """Return what to store in place of a prompt that hooks refused."""
     if not run.forgets_prompt:
         return None
     return say_as_user(_FORGOTTEN)
 
 
 async def add_texts(run: Run, context: InvocationContext) -> None:
-    """Put what hooks say beside the prompt into the session."""
+    """Add what hooks say beside the prompt to the session."""
     texts, run.texts = run.texts, ()
     if texts:
         await append(context, say_as_user("\n\n".join(texts)), {"context": True})
 
 
 async def end_turn(run: Run, event: Event, text: str) -> Event | None:
-    """Fire AfterAgent with an answer; the event in the place of the agent's own where hooks send
-    it back, and the agent's own is marked as unfinished."""
-    if not await _close(run, text):
+    """Fire AfterAgent with an answer. If hooks send the agent back, mark its event as unfinished,
+    and return the event to show instead."""
+    if not await _fire_after_agent(run, text):
         return None
     content = event.content
     assert content is not None
@@ -84,19 +84,19 @@ async def end_turn(run: Run, event: Event, text: str) -> Event | None:
 
 
 async def end_run(run: Run, context: InvocationContext) -> None:
-    """Fire AfterAgent where no answer could be told from others before the run was over."""
+    """Fire AfterAgent if no answer was known to be the last before the run was over."""
     is_over = run.turn is not None and not run.is_paused
-    if is_over and run.answer is not None and await _close(run, run.answer):
+    if is_over and run.answer is not None and await _fire_after_agent(run, run.answer):
         run.face.warn(
-            "AfterAgent hooks sent the turn back, which is possible for agents of a root "
-            f"LlmAgent alone: {run.send_back}"
+            "AfterAgent hooks sent the turn back, but ADK can only do that for a root LlmAgent "
+            f"and its sub-agents; the turn ends: {run.send_back}"
         )
     if run.clears_context and context.session.events:
-        await _clear(context)
+        await _clear_history(context)
 
 
-async def _close(run: Run, text: str) -> bool:
-    """Fire AfterAgent; True if hooks want the agent to go on."""
+async def _fire_after_agent(run: Run, text: str) -> bool:
+    """Fire AfterAgent; return True if hooks want the agent to go on."""
     assert run.turn is not None
     run.answer = None
     end = await run.turn.close(run.face, text)
@@ -108,27 +108,27 @@ async def _close(run: Run, text: str) -> bool:
 
 
 async def go_on(run: Run, context: InvocationContext, request: LlmRequest) -> None:
-    """Put what hooks sent back to the agent into its next request, and into the session."""
+    """Add the prompt that hooks sent back to the next request and to the session."""
     assert run.send_back is not None
     text, run.send_back = run.send_back, None
     if run.clears_context:
         run.clears_context = False
         request.contents = []
-        await _clear(context)
+        await _clear_history(context)
     content = say_as_user(text)
     await append(context, content, {"sent_back": True})
     request.contents = [*request.contents, content]
 
 
 def say_as_user(text: str) -> types.Content:
-    """A text as the user would write it."""
+    """Make a user's message of a text."""
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
 async def append(
     context: InvocationContext, content: types.Content, marks: dict[str, bool]
 ) -> None:
-    """Put a message into the session."""
+    """Add a message to the session."""
     event = Event(
         invocation_id=context.invocation_id,
         author="user",
@@ -140,8 +140,8 @@ async def append(
     await context.session_service.append_event(session=context.session, event=event)
 
 
-async def _clear(context: InvocationContext) -> None:
-    """Have no model read what the session holds so far."""
+async def _clear_history(context: InvocationContext) -> None:
+    """Rewind the session, so that no model reads what it holds so far."""
     first = context.session.events[0].invocation_id
     event = Event(
         invocation_id=context.invocation_id,
@@ -152,7 +152,7 @@ async def _clear(context: InvocationContext) -> None:
 
 
 def is_chat_agent(context: InvocationContext, name: str) -> bool:
-    """Whether an agent of this name talks to the user: the root, or one it was transferred to."""
+    """True if an agent of this name talks to the user: the root, or one it can transfer to."""
     running = context.agent
     if not isinstance(running, BaseAgent):
         return False

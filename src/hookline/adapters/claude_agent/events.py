@@ -1,8 +1,8 @@
-"""The callbacks that Claude Code calls, each the event of hookline that it stands for.
+"""The callbacks that Claude Code calls; each fires the matching event of hookline.
 
-Claude Code runs elsewhere, so that a tool call is seen in two halves, told by its id, and what a
-seam cannot carry waits for the next that can: a stop after a tool that failed ends the turn where
-its batch of calls ends.
+Claude Code runs in another process, so a tool call comes in two halves, matched by its id. What one
+callback cannot answer waits for the next that can: a stop after a tool that failed ends the turn
+when its batch of calls ends.
 """
 
 from collections import OrderedDict
@@ -72,28 +72,28 @@ _MODEL_EVENTS = (
     HookEventName.BEFORE_MODEL,
     HookEventName.AFTER_MODEL,
 )
-# The modes in which Claude Code itself asks people, or nobody has to be asked at all. In the
-# others it denies what is not allowed, and a question of a hook's would be a way around that.
+# The modes in which Claude Code asks the user, or nobody has to be asked. In the others it denies
+# what is not allowed, and a hook's question would be a way around that.
 _ASKING_MODES = frozenset({"default", "acceptEdits", "bypassPermissions"})
 _END_REASONS = frozenset({"clear", "logout", "prompt_input_exit", "other"})
 _MOST_SESSIONS = 10_000
-# Calls whose second half may never come, because Claude Code or its user denied them.
+# How many calls are remembered: the second half of a denied call never comes.
 _MOST_CALLS = 1_000
-# What Claude Code shows the model of a result of any size.
+# Characters of a result that Claude Code shows the model, however long it is.
 _HEAD = 1_000
-# Where Claude Code shows the user a system message; the model reads those of native hooks.
+# Events whose system message Claude Code shows the user; the model reads those of native hooks.
 _SHOWN = frozenset(
     {
         *(_BEFORE, _AFTER, HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT),
         HookEventName.SESSION_START,
     }
 )
-# What the hooks of the callback under way tell the user.
+# Messages to the user from the hooks of the current callback.
 _told: ContextVar[list[str]] = ContextVar("hookline_claude_agent_told")
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """A tool call between its two halves; ``input`` is what it is to run with."""
+    """A tool call between its two halves; ``input`` is what the tool will run with."""
 
     gate: ToolGate
     shown: ShownCall
@@ -101,53 +101,56 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 class _Replacement(msgspec.Struct, frozen=True):
-    """The first lines that the model is to read of a result now, and those that it is not."""
+    """The first lines that the model should read of a result, and those it must not read."""
 
     put: list[str]
     gone: set[str]
 
     def is_taken(self, response: Any) -> bool:
-        """Whether the model reads it so, of which the lines may be numbered, indented or cut."""
+        """True if the model reads the replacement; its lines may be numbered, indented or cut."""
         shown = response if isinstance(response, str) else "\n".join(read_blocks(response))
         lines = {line.rpartition("\t")[2].strip() for line in shown.splitlines()}
         return all(line in shown for line in self.put) and not self.gone & lines
 
 
 class _Session:
-    """A session of Claude Code's: its turn, and the calls under way in it and its subagents."""
+    """A session of Claude Code: its turn, and the calls under way in it and in its subagents."""
 
     def __init__(
         self, conversation: Conversation, options: ClaudeAgentOptions, *, blocks_failures: bool
     ) -> None:
         self.conversation = conversation
-        # Those of the client that has the session now.
+        # The options of the client that has the session now.
         self.options = options
         hooks = conversation.hooks
-        self.face: Face = heard_by(failing_closed(hooks) if blocks_failures else hooks, self._hear)
+        self.face: Face = heard_by(
+            failing_closed(hooks) if blocks_failures else hooks, self._tell_user
+        )
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[str, _Call] = OrderedDict()
-        # What hooks put in the place of the result of a call, by the call's id.
+        # By call id, what hooks replaced the result with.
         self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
-        # The questions of hooks that Notification hooks have heard of, and what the hooks said.
+        # Questions of hooks for which Notification has fired, with the hooks' answers.
         self.announced: list[tuple[tuple[str, bytes], Answer]] = []
         self.stop: str | None = None
         self._is_stop_told = False
 
-    async def _hear(self, answer: Answer) -> None:
-        """Have the user told what hooks tell the user: by Claude Code, where it does that."""
+    async def _tell_user(self, answer: Answer) -> None:
+        """Pass a hook's message to the user: through Claude Code where it can, else as a
+        warning."""
         if answer.event in _SHOWN:
             _told.get().extend(filter(None, [answer.user_message]))
         elif isinstance(answer.event, ClaudeEventName) and answer.system_message:
             self.conversation.hooks.warn(f"a hook tells the user: {answer.system_message}")
 
     def note_stop(self, reason: str) -> None:
-        """The turn is to end, at the next seam where it can."""
+        """Note that the turn must end, at the next callback that can end it."""
         if self.stop is None:
             self.stop, self._is_stop_told = reason, False
 
     def end_turn(self, given: Event) -> Output:
-        """End the loop, which may be a subagent's. The user is told once, and hears nothing of
-        what a subagent is told."""
+        """Answer that ends the loop, which may be a subagent's. The user is told why once, and not
+        for a subagent."""
         tell = not self._is_stop_told and "agent_id" not in given
         self._is_stop_told = self._is_stop_told or tell
         return stop(self.stop or "", tell=tell)
@@ -157,7 +160,7 @@ class _Session:
         self.announced.clear()
 
     def can_ask(self) -> bool:
-        """Whether Claude Code has somebody to ask."""
+        """True if Claude Code can ask the user."""
         return bool(self.options.can_use_tool or self.options.permission_prompt_tool_name)
 
     async def start(self, *, is_cleared: bool = False) -> None:
@@ -168,8 +171,7 @@ class _Session:
 
 
 class Callback:
-    """What the SDK calls for one of Claude Code's events, for a client of these options. It never
-    raises."""
+    """The callback of one Claude Code event, for clients with these options. It never raises."""
 
     def __init__(
         self, guard: "Guard", event: str, answering: Answering, options: ClaudeAgentOptions
@@ -178,7 +180,7 @@ class Callback:
         self._options = options
 
     def bind(self, options: ClaudeAgentOptions) -> "Callback":
-        """The same for clients of other options."""
+        """Return the same callback for clients with other options."""
         return Callback(self.guard, self._event, self._answering, options)
 
     async def __call__(self, given: Any, _tool_use_id: str | None, _context: Any) -> Any:
@@ -197,8 +199,8 @@ class Callback:
 
 
 class Asking:
-    """The ``can_use_tool`` of a user's, before which hooks of PermissionRequest answer. Claude Code
-    calls them at the same time, and takes whichever answers first."""
+    """The user's ``can_use_tool``, with PermissionRequest hooks before it. Claude Code would call
+    both at the same time and take whichever answers first."""
 
     def __init__(self, guard: "Guard", own: CanUseTool) -> None:
         self.guard, self.own = guard, own
@@ -216,7 +218,7 @@ class Asking:
 
 
 class Guard:
-    """The hooks of the agents that are made of the same options."""
+    """The hooks of all agents made from the same options."""
 
     def __init__(self, hooks: Given, *, blocks_failures: bool) -> None:
         self._conversations = Conversations(hooks)
@@ -224,27 +226,27 @@ class Guard:
         self._blocks_failures = blocks_failures
         self._lock = Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        # The calls that somebody may be asked about, by id: the session, and the event before.
+        # By call id, the calls that the user may be asked about: the session and its PreToolUse.
         self._asked: OrderedDict[str, tuple[_Session, Event]] = OrderedDict()
 
     def make_callbacks(self, options: ClaudeAgentOptions) -> Iterator[tuple[str, Callback]]:
-        """Each event of Claude Code's, and what answers it."""
+        """Yield each event of Claude Code with the callback that answers it."""
         answering: dict[str, Answering] = {
-            "PreToolUse": self._before_tool,
-            "PostToolUse": self._after_tool,
-            "PostToolUseFailure": self._after_tool,
-            "PostToolBatch": self._after_batch,
-            "PermissionRequest": self._before_question,
+            "PreToolUse": self._fire_before_tool,
+            "PostToolUse": self._fire_after_tool,
+            "PostToolUseFailure": self._fire_after_tool,
+            "PostToolBatch": self._end_batch,
+            "PermissionRequest": self._handle_permission_request,
             "SubagentStart": self._fire_own,
             "SubagentStop": self._fire_own,
-            "UserPromptSubmit": self._before_agent,
-            "Stop": self._after_agent,
+            "UserPromptSubmit": self._fire_before_agent,
+            "Stop": self._fire_after_agent,
             "SessionStart": self._start_session,
             "SessionEnd": self._end_session,
-            "PreCompact": self._pre_compress,
-            "Notification": self._notify,
+            "PreCompact": self._fire_pre_compress,
+            "Notification": self._fire_notification,
         }
-        # What else Claude Code has is asked for where there are hooks of it.
+        # Claude Code's other events, if there are hooks for them.
         for own in ClaudeEventName:
             if own.value not in answering and self._hooks.names_of_hooks(own):
                 answering[own.value] = self._fire_own
@@ -252,24 +254,24 @@ class Guard:
             yield event, Callback(self, event, method, options)
 
     def find_doubles(self, sources: Collection[str] | None) -> list[str]:
-        """The files whose hooks Claude Code runs as well, because it reads the settings of these
-        sources; of all, if it is told none."""
+        """Return the files whose hooks Claude Code runs as well, because it reads the settings of
+        these sources, or of all if None."""
         read = {"project", "local", "user"} if sources is None else {*sources}
         named = {HookSource.PROJECT: {"project", "local"}, HookSource.USER: {"user"}}
         files = find_files(self._hooks, "claude")
         return [file for source, file in files if named.get(source, set()) & read]
 
     def must_block(self) -> bool:
-        """Whether what hooks could not see or decide must not pass, a failure of hookline itself
-        included."""
+        """True if whatever hooks could not see or decide must be blocked, also when hookline itself
+        failed."""
         return self._blocks_failures or self._hooks.is_strict()
 
     def warn(self, message: str) -> None:
-        """Tell people something."""
+        """Warn the user."""
         self._hooks.warn(message)
 
     def get_session(self, given: Event, options: ClaudeAgentOptions) -> _Session:
-        """The session that an event is of, with a client of these options."""
+        """Return the session of an event, with the options of the client that sent it."""
         id = given["session_id"]
         with self._lock:
             session = self._sessions.get(id)
@@ -292,7 +294,7 @@ class Guard:
         await self._conversations.end_all(blocking=blocking)
 
     def fail(self, event: str, error: Exception) -> Output:
-        """What to answer where hookline itself failed; people are told of it."""
+        """Warn that hookline itself failed, and return the answer for that."""
         why = f"hooks did not run on {event}: {describe(error)}"
         self.warn(why)
         if not self.must_block():
@@ -301,27 +303,27 @@ class Guard:
             return deny_call(why)
         if event == "UserPromptSubmit":
             return refuse_prompt(why)
-        # What has happened cannot be undone, but the turn can end.
+        # The tool has run, but the turn can end.
         return stop(why) if event.startswith("PostTool") else NOTHING
 
-    async def _before_tool(self, session: _Session, given: Event) -> Output:
+    async def _fire_before_tool(self, session: _Session, given: Event) -> Output:
         if session.stop is not None:
             return {**session.end_turn(given), **deny_call(session.stop)}
         try:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
-            return deny_call(f"hooks cannot be shown this call: {error}")
+            return deny_call(f"hooks cannot read this call, so it did not run: {error}")
         target = Target(shown.name, given["tool_name"])
         if session.options.can_use_tool is not None and self._hooks.may_answer(
             ClaudeEventName.PERMISSION_REQUEST, target
         ):
-            _keep(self._asked, given["tool_use_id"], (session, given))
+            _keep_newest(self._asked, given["tool_use_id"], (session, given))
         if self._hooks.may_skip(_BEFORE, _AFTER, target=target):
             return NOTHING
         gate = await session.face.tool_gate(
             shown.name,
             shown.input,
-            # Claude Code puts the question.
+            # Claude Code asks the user.
             confirm=lambda _request: True,
             mcp_context=read_mcp_context(given),
             call_id=given["tool_use_id"],
@@ -339,21 +341,21 @@ class Guard:
             try:
                 tool_input = fields["updatedInput"] = shown.restore(gate.input)
             except HooklineError as error:
-                return deny_call(f"hooks rewrote the call into one that cannot be made: {error}")
+                return deny_call(f"hooks rewrote the call's input into an invalid one: {error}")
         if shown.name == "task" and self._hooks.may_answer(_AFTER, target):
-            # The report of an agent in the background is no tool's result.
+            # The report of a background agent does not come as a tool result.
             fields["updatedInput"] = {**tool_input, "run_in_background": False}
         if gate.asks:
-            asked = await self._ask(session, given, gate, fields)
+            asked = await self._ask_in_claude_code(session, given, gate, fields)
             if asked is not None:
                 return asked
-        _keep(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
+        _keep_newest(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
         return specific("PreToolUse", **fields) if fields else NOTHING
 
-    async def _ask(
+    async def _ask_in_claude_code(
         self, session: _Session, given: Event, gate: ToolGate, fields: dict[str, Any]
     ) -> Output | None:
-        """Have Claude Code ask about a call; the answer where it must not."""
+        """Make Claude Code ask the user about a call; return a denial if its mode forbids that."""
         reason, mode = gate.before.reason or "", given.get("permission_mode", "default")
         if mode not in _ASKING_MODES:
             return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
@@ -371,7 +373,7 @@ class Guard:
         fields |= {"permissionDecision": "ask", "permissionDecisionReason": reason}
         return None
 
-    async def _after_tool(self, session: _Session, given: Event) -> Output:
+    async def _fire_after_tool(self, session: _Session, given: Event) -> Output:
         ran = show_as_host(given["tool_name"], given["tool_input"])
         target = Target(ran.name, given["tool_name"])
         call = session.calls.pop(given["tool_use_id"], None)
@@ -393,15 +395,15 @@ class Guard:
         launched = _as_mapping(given.get("tool_response")).get("status") == "async_launched"
         if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(_AFTER, target):
             self._conversations.warn_once(
-                f"AfterTool hooks do not see what {given['tool_name']} gives in the background: it "
-                "comes as a prompt, to BeforeAgent hooks"
+                f"AfterTool hooks do not see the background output of {given['tool_name']}: Claude "
+                "Code sends it as a prompt, to BeforeAgent hooks"
             )
         outcome = await gate.finish(result=_read_result(given, ran), original=given)
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]
             session.face.warn(
-                f"the tail call of {following!r} that a hook asked for did not run: Claude Code "
-                "runs its tools itself"
+                f"a hook asked for a tail call of {following!r}, which did not run: only Claude "
+                "Code can run its tools"
             )
         output = self._apply_outcome(session, given, ran, outcome)
         if outcome.stop is not None:
@@ -409,8 +411,8 @@ class Guard:
         return output | self._end_subagent(session, given)
 
     def _end_subagent(self, session: _Session, given: Event) -> Output:
-        """What ends a subagent after a stop. The main loop ends with the batch of its calls: after
-        a single one it does not where the tool failed, and would not tell the user why."""
+        """Answer that ends a subagent after a stop. The main loop ends with its batch of calls:
+        after a single call it would not end if the tool failed, and not tell the user why."""
         if session.stop is None or "agent_id" not in given:
             return NOTHING
         return session.end_turn(given)
@@ -424,8 +426,8 @@ class Guard:
         is_mcp = split_mcp_name(given["tool_name"]) is not None
         response = ran.alias.response if ran.alias is not None else None
         if event == "PostToolUse" and (is_mcp or response is not None):
-            replacement = _compare(text_of(outcome.value.llm_content), outcome.text)
-            _keep(session.replaced, given["tool_use_id"], replacement)
+            replacement = _compare_lines(text_of(outcome.value.llm_content), outcome.text)
+            _keep_newest(session.replaced, given["tool_use_id"], replacement)
             written: Any = outcome.text
             if not is_mcp and response is not None:
                 written = response.write(_as_mapping(given["tool_response"]), outcome.text)
@@ -435,7 +437,7 @@ class Guard:
         is_error = event == "PostToolUseFailure"
         what = "an error" if is_error else f"a result of {ran.name}"
         why = f"hooks replaced {what}, which Claude Code cannot replace"
-        # A declared tool says little more than that it is done; what others say, nobody knows.
+        # A declared tool's result says little more than that it is done; others may say anything.
         if self.must_block() and (is_error or ran.alias is None):
             self.warn(f"{why}: the turn ends")
             session.note_stop(why)
@@ -444,7 +446,7 @@ class Guard:
         return block(outcome.text)
 
     def _note_other_input(self, call: _Call, ran: ShownCall) -> None:
-        """Tell people where a tool ran with another input than hooks had rewritten."""
+        """Warn if a tool ran with another input than the one hooks had rewritten."""
         before, missing = call.shown.given, object()
         lost = [
             field
@@ -457,21 +459,22 @@ class Guard:
                 "it into: a callback or a user changed the input as well"
             )
 
-    async def _after_batch(self, session: _Session, given: Event) -> Output:
+    async def _end_batch(self, session: _Session, given: Event) -> Output:
         calls = given.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             replacement = session.replaced.pop(call.get("tool_use_id"), None)
             if replacement is None or replacement.is_taken(call.get("tool_response")):
                 continue
             name = call["tool_name"]
-            why = f"Claude Code did not take what hooks put in the place of a result of {name}"
+            why = f"Claude Code did not use the result that hooks put in place of that of {name}"
             self.warn(why)
             if self.must_block():
                 session.note_stop(why)
         return NOTHING if session.stop is None else session.end_turn(given)
 
-    async def _before_question(self, session: _Session, given: Event) -> Output:
-        """Claude Code is about to ask about a call, for its own reasons or for a hook's."""
+    async def _handle_permission_request(self, session: _Session, given: Event) -> Output:
+        """Announce that Claude Code asks about a call, for its own reasons or a hook's, and answer
+        in the user's place if hooks do."""
         question = (given["tool_name"], codec.encode(given["tool_input"]))
         shown = show_as_host(given["tool_name"], given["tool_input"])
         asked = next((each for each in session.announced if each[0] == question), None)
@@ -482,7 +485,7 @@ class Guard:
             request = ConfirmationRequest(shown.name, shown.input, reason)
             await announce_question(session.face, request)
         if session.options.can_use_tool is not None:
-            # It is where these hooks answer.
+            # These hooks answer in ``Asking``.
             return NOTHING
         answer = await self._answer_question(session, given, None if asked is None else asked[1])
         if answer is None:
@@ -497,7 +500,8 @@ class Guard:
     async def answer_question(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> PermissionResult | None:
-        """What hooks of PermissionRequest answer in the place of ``can_use_tool``, if anything."""
+        """Return what PermissionRequest hooks answer in place of ``can_use_tool``, None if
+        nothing."""
         session, before = self._asked.pop(context.tool_use_id or "", (None, {}))
         if session is None:
             return None
@@ -520,7 +524,8 @@ class Guard:
     async def _answer_question(
         self, session: _Session, given: Event, asked: Answer | None
     ) -> PermissionResult | None:
-        """What hooks answer to a question that ``asked`` wants put, or Claude Code itself."""
+        """Return what hooks answer to a question; ``asked`` is the answer of the hooks that wanted
+        it, None if Claude Code asks."""
         event, tool_input = ClaudeEventName.PERMISSION_REQUEST, given["tool_input"]
         shown = show_as_host(given["tool_name"], tool_input)
         if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"])):
@@ -534,7 +539,7 @@ class Guard:
         return PermissionResultAllow(updated_input=None if is_same else answer.tool_input)
 
     async def _fire_own(self, session: _Session, given: Event) -> Output:
-        """An event that only Claude Code has."""
+        """Fire an event that only Claude Code has."""
         event = given["hook_event_name"]
         answer = await session.face.fire_claude_event(event, given)
         if answer.stopped:
@@ -543,14 +548,14 @@ class Guard:
             return block(answer.reason or "")
         return specific(event, additionalContext=answer.context) if answer.context else NOTHING
 
-    async def _before_agent(self, session: _Session, given: Event) -> Output:
+    async def _fire_before_agent(self, session: _Session, given: Event) -> Output:
         refusal = self._refuse_model_hooks()
         if refusal is not None:
             return refuse_prompt(refusal)
         await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
         opened = await turn.open(worded_as(session.face, HookEventName.BEFORE_AGENT, given))
-        # A prompt may come while another turn is under way, which goes on without a refused one.
+        # A prompt may come during another turn, which goes on without it if hooks refuse it.
         if opened.stop:
             # Claude Code itself tells the user why.
             return stop(opened.refusal or "", tell=False)
@@ -562,18 +567,19 @@ class Guard:
         return specific("UserPromptSubmit", additionalContext="\n\n".join(opened.texts))
 
     def _refuse_model_hooks(self) -> str | None:
-        """Why no turn may begin: in strict mode a hook must not be left out."""
+        """Warn once about hooks that do not run here; in strict mode return why no turn may
+        begin."""
         names = self._hooks.names_of_hooks(*_MODEL_EVENTS)
         if not names:
             return None
         told = (
-            f"Claude Code lets nobody see its model's requests and responses, so that hooks of "
+            "Claude Code does not show its model's requests and responses, so hooks of "
             f"BeforeModel, AfterModel and BeforeToolSelection do not run: {', '.join(names)}"
         )
         self._conversations.warn_once(told)
         return told if self._hooks.is_strict() else None
 
-    async def _after_agent(self, session: _Session, given: Event) -> Output:
+    async def _fire_after_agent(self, session: _Session, given: Event) -> Output:
         turn = session.turn
         if turn is None:
             turn = session.turn = TurnGate(session.conversation, "")
@@ -585,15 +591,15 @@ class Guard:
             session.conversation.keep(text)
         if closed.clear_context:
             session.face.warn(
-                "a hook asked for an empty context, which Claude Code has on /clear alone"
+                "a hook asked to clear the context, which Claude Code does only on /clear"
             )
         if closed.stop is not None:
             return stop(closed.stop)
         return NOTHING if closed.send_back is None else block(closed.send_back)
 
     async def _start_session(self, session: _Session, given: Event) -> Output:
-        """The session goes on after its history was compressed or cleared; Claude Code does not
-        tell of a session's first start."""
+        """Fire SessionStart after the history was compressed or cleared; Claude Code has no
+        callback for a session's first start."""
         if given["source"] != "compact":
             await session.start(is_cleared=given["source"] == "clear")
             return NOTHING
@@ -605,14 +611,16 @@ class Guard:
         await session.conversation.end(session.face, reason)
         return NOTHING
 
-    async def _pre_compress(self, session: _Session, given: Event) -> Output:
+    async def _fire_pre_compress(self, session: _Session, given: Event) -> Output:
         face = worded_as(session.face, HookEventName.PRE_COMPRESS, given)
         answer = await face.pre_compress(given["trigger"])
         told = answer.system_message
         output: Output = {"systemMessage": told} if told else {}
-        return output | (block(told or "a hook wants it kept") if answer.keep_history else {})
+        return output | (
+            block(told or "a hook wants the history kept") if answer.keep_history else {}
+        )
 
-    async def _notify(self, session: _Session, given: Event) -> Output:
+    async def _fire_notification(self, session: _Session, given: Event) -> Output:
         kind = given.get("notification_type")
         await worded_as(session.face, HookEventName.NOTIFICATION, given).notification(
             given["message"],
@@ -621,14 +629,14 @@ class Guard:
         return NOTHING
 
 
-def _keep(kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
+def _keep_newest(kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
     kept[call_id] = value
     if len(kept) > _MOST_CALLS:
         kept.popitem(last=False)
 
 
 def _read_result(given: Event, ran: ShownCall) -> ToolResult:
-    """What a tool gave, as hooks read it: the text that the model reads, where that is known."""
+    """Read a tool's result for hooks: the text that the model reads, where that is known."""
     if given["hook_event_name"] == "PostToolUseFailure":
         error = str(given.get("error"))
         return ToolResult(error, return_display=error, error=ToolError("tool_failed", error))
@@ -645,7 +653,7 @@ def _as_mapping(response: Any) -> Mapping[str, Any]:
     return response if isinstance(response, Mapping) else {}
 
 
-def _compare(old: str, new: str) -> _Replacement:
+def _compare_lines(old: str, new: str) -> _Replacement:
     whole, _, _ = old[:_HEAD].rpartition("\n") if len(old) > _HEAD else (old, "", "")
     gone = {line.strip() for line in whole.splitlines()}
     gone -= {"", *(line.strip() for line in new.splitlines())}

@@ -1,4 +1,4 @@
-"""The options that users give their agents, with our callbacks beside their own."""
+"""The options that users give their agents, with hookline's callbacks beside the user's own."""
 
 import json
 import os
@@ -15,11 +15,11 @@ from hookline.errors import HooklineError
 
 OnFailure: TypeAlias = Literal["continue", "block"]
 
-# Seconds that Claude Code waits for a callback. Hooks have timeouts of their own, which decide as
-# the hooks want it; Claude Code's would let a tool's result pass unseen.
+# Seconds that Claude Code waits for a callback: longer than the timeouts of hooks, since after its
+# own Claude Code would let a tool's result pass unseen.
 _TIMEOUT = 86_400.0
-# Bytes of one message. Claude Code shows hooks a whole result, of which the model may read a small
-# part, and the SDK ends the session over one that is larger than its own 1 MB.
+# Bytes of one message. Claude Code sends hooks the whole result even if the model reads a small
+# part, and by default the SDK ends the session over a message larger than 1 MB.
 _LARGEST_MESSAGE = 1 << 28
 _BARE = "CLAUDE_CODE_SIMPLE"
 _YES = frozenset({"1", "true", "yes", "on"})
@@ -32,14 +32,14 @@ class HookedOptions(ClaudeAgentOptions):
     def __post_init__(self) -> None:
         if self.hooks is not None:
             self.hooks = {
-                event: [_bind(matcher, self) for matcher in matchers]
+                event: [_bind_matcher(matcher, self) for matcher in matchers]
                 for event, matchers in self.hooks.items()
             }
-        for guard in self._guards():
+        for guard in self._find_guards():
             self.ask_hooks_first(guard)
 
     def ask_hooks_first(self, guard: Guard) -> None:
-        """Have hooks answer before ``can_use_tool`` does, if there is one."""
+        """Let hooks answer before ``can_use_tool``, if there is one."""
         asking = own = self.can_use_tool
         while isinstance(asking, Asking):
             if asking.guard is guard:
@@ -49,7 +49,7 @@ class HookedOptions(ClaudeAgentOptions):
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
-        for guard in self._guards():
+        for guard in self._find_guards():
             complete(guard.end_sessions(blocking=True))
 
     def __enter__(self) -> "HookedOptions":
@@ -62,23 +62,23 @@ class HookedOptions(ClaudeAgentOptions):
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
-        for guard in self._guards():
+        for guard in self._find_guards():
             await guard.end_sessions(blocking=False)
 
-    def _guards(self) -> list[Guard]:
+    def _find_guards(self) -> list[Guard]:
         matchers = [matcher for each in (self.hooks or {}).values() for matcher in each]
         ours = [callback for matcher in matchers for callback in _find_ours(matcher)]
         return [*dict.fromkeys(callback.guard for callback in ours)]
 
 
 def _find_ours(matcher: HookMatcher) -> list[Callback]:
-    # The SDK also takes a matcher that is none, and calls nobody for it.
+    # The SDK also takes a matcher of the wrong type, and calls nothing for it.
     callbacks = getattr(matcher, "hooks", ())
     return [callback for callback in callbacks if isinstance(callback, Callback)]
 
 
-def _bind(matcher: HookMatcher, options: ClaudeAgentOptions) -> HookMatcher:
-    """The matcher for clients of these options; one of the user's own stays the same."""
+def _bind_matcher(matcher: HookMatcher, options: ClaudeAgentOptions) -> HookMatcher:
+    """Return the matcher for clients of these options; one of the user's own stays the same."""
     ours = _find_ours(matcher)
     return replace(matcher, hooks=[each.bind(options) for each in ours]) if ours else matcher
 
@@ -112,15 +112,15 @@ def hooked(
     must_block = guard.must_block()
     bare = _describe_bare_mode(given)
     if bare is not None:
-        told = f"Claude Code calls no hooks in its bare mode, which {bare} asks for"
+        told = f"Claude Code calls no hooks in bare mode, which {bare} turns on"
         if must_block:
-            raise HooklineError(f"{told}; leave it out to have hooks run")
+            raise HooklineError(f"{told}; remove it so that hooks run")
         guard.warn(told)
     doubles = guard.find_doubles(given.setting_sources)
     if doubles:
         guard.warn(
-            f"Claude Code runs the hooks of {', '.join(doubles)} itself, so that they run twice; "
-            "have one of them leave the file alone: setting_sources=[], or claude=False here"
+            f"Claude Code runs the hooks of {', '.join(doubles)} itself, so they run twice; pass "
+            "setting_sources=[] to Claude Code, or claude=False to hookline"
         )
     fails: OnFailure | None = "block" if must_block else None
     for event, callback in guard.make_callbacks(made):
@@ -132,7 +132,7 @@ def hooked(
 
 
 def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
-    """What asks for the mode in which Claude Code calls nobody's hooks, these callbacks neither."""
+    """Return what turns on bare mode, in which Claude Code calls no hooks at all; None if off."""
     if "bare" in options.extra_args:
         return "extra_args"
     environment = {**os.environ, **options.env}
@@ -145,8 +145,8 @@ def _describe_bare_mode(options: ClaudeAgentOptions) -> str | None:
 def _read_settings(
     options: ClaudeAgentOptions, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Where settings give Claude Code variables that turn it into another mode, and which: those
-    of a project may not."""
+    """Yield each place whose settings may set variables that change Claude Code's mode, with the
+    variables; a project's settings may not."""
     given, sources = (options.settings or "").strip(), options.setting_sources
     if given.startswith("{"):
         yield " in options.settings", _find_variables(given)
@@ -163,7 +163,7 @@ def _find_variables(settings: str | Path) -> Mapping[str, object]:
     try:
         read = json.loads(settings if isinstance(settings, str) else settings.read_bytes())
     except (OSError, ValueError):
-        # Claude Code says so itself.
+        # Claude Code reports that itself.
         return {}
     variables = read.get("env") if isinstance(read, dict) else None
     return variables if isinstance(variables, dict) else {}

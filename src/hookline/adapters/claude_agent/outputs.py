@@ -1,5 +1,5 @@
-"""What our callbacks answer, in Claude Code's words. None of them ever says "allow" before a tool:
-that would override Claude Code's own rules."""
+"""The answers of hookline's callbacks, in Claude Code's form. None says "allow" before a tool,
+since that would override Claude Code's own rules."""
 
 from typing import Any, TypeAlias
 
@@ -9,19 +9,19 @@ NOTHING: Output = {}
 
 
 def specific(event: str, **fields: Any) -> Output:
-    """The part of an answer that an event has for itself."""
+    """Make the event-specific part of an answer."""
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
 def deny_call(reason: str) -> Output:
-    """The tool does not run; the model reads the reason."""
+    """Keep the tool from running; the model reads the reason."""
     return specific(
         "PreToolUse", permissionDecision="deny", permissionDecisionReason=reason or "denied"
     )
 
 
 def refuse_prompt(reason: str) -> Output:
-    """The turn does not begin, and the prompt is forgotten; the user reads the reason alone."""
+    """Keep the turn from beginning and forget the prompt; only the user reads the reason."""
     return {
         "decision": "block",
         "reason": reason,
@@ -30,12 +30,11 @@ def refuse_prompt(reason: str) -> Output:
 
 
 def block(reason: str) -> Output:
-    """The model reads the reason: beside a tool's result, or as why it is to go on."""
+    """Make the model read the reason: beside a tool's result, or as why it must go on."""
     return {"decision": "block", "reason": reason or "a hook sent it back"}
 
 
 def stop(reason: str, *, tell: bool = True) -> Output:
-    """The loop ends. Claude Code keeps the reason of a stop to itself, so that the user is told
-    it."""
+    """End the loop. Claude Code does not show the reason of a stop, so a system message does."""
     told = {"systemMessage": reason} if tell and reason else {}
     return {"continue_": False, "stopReason": reason, **told}

@@ -52,7 +52,7 @@ def hooked(
     given = options.get("http_options")
     http_options = given if isinstance(given, HttpOptions) else HttpOptions(**(given or {}))
     hookline.http = HTTPClients(http_options, hookline.model_calls.exchange)
-    # In the class, for a client may use its models while it is made.
+    # In the class, since a client may use its models in its constructor.
     shared = {"_hookline": hookline}
     made: type[C] = type(f"Hooked{kind.__name__}", (_HookedClient, kind), shared)
     try:
@@ -65,7 +65,7 @@ def hooked(
 
 
 class Hookline:
-    """What the parts of a client share."""
+    """The state that the parts of a client share."""
 
     http: HTTPClients
     opens_servers = False
@@ -85,8 +85,8 @@ class Hookline:
         self._views: dict[type, Any] = {}
 
     def view(self, kind: type[V], of: object) -> V:
-        """The one view of a part that a client has once."""
-        seen: V = self._views.get(kind) or self._views.setdefault(kind, _view(kind, of, self))
+        """Return the hooked view of a part, the same each time."""
+        seen: V = self._views.get(kind) or self._views.setdefault(kind, _make_view(kind, of, self))
         return seen
 
     def _find_conversation(self) -> Conversation:
@@ -99,7 +99,7 @@ class Hookline:
     def ask_model(
         self, method: Callable[..., Any], model: str, contents: Any, config: Any, *, blocking: bool
     ) -> Turn:
-        """The turn of a ``generate_content``."""
+        """Make the turn of a ``generate_content``."""
         if _is_of_a_chat(config):
             self.model_calls.check_way_around("the tools of a Chat that client.chats did not make")
         guarded = self.guard(config, blocking=blocking)
@@ -109,13 +109,13 @@ class Hookline:
     def ask_chat(
         self, chat: Any, method: Callable[..., Any], message: Any, config: Any, *, blocking: bool
     ) -> Turn:
-        """The turn of a message of a chat."""
+        """Make the turn of a chat's message."""
         guarded = self.guard(config, blocking=blocking)
         question = ChatQuestion(chat, method, message, guarded)
         return self._make_turn(question, self._turns is not False, blocking=blocking)
 
     def guard(self, config: Any, *, blocking: bool) -> Any:
-        """A config with its tools behind hooks."""
+        """Return the config with its tools behind hooks."""
         return self.tools.guard(config, opens_servers=self.opens_servers and not blocking)
 
     def _make_turn(self, question: Question, has_events: bool, *, blocking: bool) -> Turn:
@@ -123,7 +123,8 @@ class Hookline:
 
 
 def _is_of_a_chat(config: Any) -> bool:
-    """Whether a chat asks that calls its tools itself. Those of ``client.chats`` never ask here."""
+    """True if the request comes from a chat that calls its tools itself and that ``client.chats``
+    did not make."""
     headers = field(field(config, "httpOptions"), "headers") or {}
     client = headers.get("x-goog-api-client", "")
     return (
@@ -134,8 +135,8 @@ def _is_of_a_chat(config: Any) -> bool:
     )
 
 
-def _view(kind: type[V], of: object, hookline: Hookline) -> V:
-    """An object of the SDK's as one of a class that has hooks."""
+def _make_view(kind: type[V], of: object, hookline: Hookline) -> V:
+    """Copy an object of the SDK into a class that has hooks."""
     seen = kind.__new__(kind)
     vars(seen).update(vars(of), _hookline=hookline)
     return seen
@@ -150,8 +151,8 @@ class _HookedClient(Client):
 
     @property
     def chats(self) -> Chats:
-        # A chat calls its tools itself, so its requests are those of the SDK's own models.
-        return _view(_HookedChats, Chats(modules=super().models), self._hookline)
+        # A chat calls its tools itself, so it sends its requests through the SDK's own models.
+        return _make_view(_HookedChats, Chats(modules=super().models), self._hookline)
 
     @property
     def aio(self) -> AsyncClient:
@@ -164,7 +165,7 @@ class _HookedClient(Client):
         self._hookline.http.close()
 
     def __del__(self) -> None:
-        # Hooks do not run where nobody awaits anything: only close() ends sessions.
+        # Hooks cannot run in a finalizer: only close() ends sessions.
         with suppress(Exception):
             self._hookline.http.close()
         with suppress(Exception):
@@ -180,7 +181,7 @@ class _HookedAsyncClient(AsyncClient):
 
     @property
     def chats(self) -> AsyncChats:
-        return _view(_HookedAsyncChats, AsyncChats(modules=super().models), self._hookline)
+        return _make_view(_HookedAsyncChats, AsyncChats(modules=super().models), self._hookline)
 
     @property
     def live(self) -> AsyncLive:
@@ -194,7 +195,7 @@ class _HookedAsyncClient(AsyncClient):
         await self._hookline.http.aclose()
 
     def __del__(self) -> None:
-        """Leave the end to the client: this is a view of its own."""
+        """Do nothing: this is a view, and the client it belongs to closes everything."""
 
 
 class _HookedModels(Models):
@@ -240,7 +241,7 @@ class _HookedChats(Chats):
     def create(self, *, model: str, config: Any = None, history: Any = None) -> Chat:
         guarded = self._hookline.guard(config, blocking=True)
         chat = super().create(model=model, config=guarded, history=history)
-        return _view(_HookedChat, chat, self._hookline)
+        return _make_view(_HookedChat, chat, self._hookline)
 
 
 class _HookedAsyncChats(AsyncChats):
@@ -249,7 +250,7 @@ class _HookedAsyncChats(AsyncChats):
     def create(self, *, model: str, config: Any = None, history: Any = None) -> AsyncChat:
         guarded = self._hookline.guard(config, blocking=False)
         chat = super().create(model=model, config=guarded, history=history)
-        return _view(_HookedAsyncChat, chat, self._hookline)
+        return _make_view(_HookedAsyncChat, chat, self._hookline)
 
 
 class _HookedChat(Chat):

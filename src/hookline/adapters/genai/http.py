@@ -1,8 +1,8 @@
-"""The HTTP clients of the SDK, httpx or httpx2, whose calls of a model go through hooks.
+"""The HTTP clients of the SDK, httpx or httpx2, with model calls going through hooks.
 
-A client is guarded at ``send``, the one method that every request goes through: above redirects,
-compression and proxies, below the retries of the SDK. Both packages have the same names; httpx's
-stand for both in the annotations.
+A client is guarded at ``send``, which every request goes through: above redirects, compression and
+proxies, below the retries of the SDK. Both packages have the same names; annotations use httpx's
+for both.
 """
 
 import os
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
-# Headers that say how a body was sent that is no longer that body.
+# Headers that describe a body, to drop when the body changes.
 _ABOUT_THE_BODY = (b"content-length", b"content-encoding", b"transfer-encoding")
 
 
 class Exchange(Protocol):
-    """What becomes of a request; a blocking one never suspends."""
+    """Sends a request between its hooks; a blocking exchange never suspends."""
 
     def __call__(
         self,
@@ -41,14 +41,14 @@ class Exchange(Protocol):
 
 
 class HTTPClients:
-    """A plain and an async client whose requests go through ``exchange``: those that a program
-    gave, or new ones with the arguments that it gave. ``options`` has them for the SDK."""
+    """A sync and an async client whose requests go through ``exchange``: the program's own clients,
+    or new ones with the program's arguments. ``options`` holds them for the SDK."""
 
     def __init__(self, options: HttpOptions, exchange: Exchange) -> None:
         if options.aiohttp_client is not None:
             raise ValueError(
-                "hooks cannot look into aiohttp_client; give httpx_async_client or "
-                "async_client_args in its place"
+                "hooks cannot see the requests of aiohttp_client; pass httpx_async_client or "
+                "async_client_args instead"
             )
         package = _find_package(options)
         given: Any = options.httpx_client
@@ -58,14 +58,16 @@ class HTTPClients:
             defaults["verify"] = _find_certificates(package, options)
         self._own: Any = None
         if given is None:
-            given = self._own = _make(package.Client, {**defaults, **(options.client_args or {})})
+            given = self._own = _make_client(
+                package.Client, {**defaults, **(options.client_args or {})}
+            )
         self._make_async: Callable[[], Any] | None = None
         self._own_async: dict[AbstractEventLoop, Any] = {}
         if given_async is None:
             args = {**defaults, **(options.async_client_args or {})}
-            self._make_async = partial(_make, package.AsyncClient, args)
+            self._make_async = partial(_make_client, package.AsyncClient, args)
             given_async = self._make_async()
-        # A program may use a client of its own elsewhere too, without hooks.
+        # Copies, since a program may also use its client elsewhere, without hooks.
         plain, later = copy(given), copy(given_async)
         plain.send = partial(_send, exchange, given.send)
         later.send = partial(_send_async, exchange, partial(self._find_async, given_async))
@@ -74,8 +76,8 @@ class HTTPClients:
         )
 
     def _find_async(self, given: Any) -> Any:
-        """The client to send with. One that was made here has a twin in each event loop, since
-        connections are of no use in another."""
+        """Return the client to send with. One that was made here has a twin for each event loop,
+        since a connection works only in its own loop."""
         if self._make_async is None:
             return given
         loop = get_running_loop()
@@ -89,7 +91,7 @@ class HTTPClients:
             self._own_async.pop(loop, None)
 
     def close(self) -> None:
-        """Close the plain client, if it was made here."""
+        """Close the sync client, if it was made here."""
         self._forget_closed_loops()
         if self._own is not None:
             self._own.close()
@@ -102,7 +104,7 @@ class HTTPClients:
 
 
 def _find_package(options: HttpOptions) -> Any:
-    """httpx or httpx2: what the objects in the options are of, or what the SDK would choose."""
+    """Return httpx or httpx2: the package of the objects in the options, or the SDK's choice."""
     given: list[Any] = [options.httpx_client, options.httpx_async_client]
     for args in (options.client_args, options.async_client_args):
         given += (args or {}).values()
@@ -116,14 +118,14 @@ def _find_package(options: HttpOptions) -> Any:
 
 
 def _find_certificates(package: Any, options: HttpOptions) -> Any:
-    """What both clients know servers by. As in the SDK, it may be given for one of them."""
+    """Return how both clients verify servers. As in the SDK, it may be given for one of them."""
     args = options.client_args or options.async_client_args or {}
     verify = args.get("verify")
     return package.create_ssl_context() if verify is None else verify
 
 
-def _make(kind: Any, args: Mapping[str, Any]) -> Any:
-    """A client with the arguments that it takes; some are for aiohttp alone."""
+def _make_client(kind: Any, args: Mapping[str, Any]) -> Any:
+    """Make a client with the arguments that it takes; some are only for aiohttp."""
     taken = signature(kind).parameters
     return kind(**{name: value for name, value in args.items() if name in taken})
 
@@ -141,26 +143,26 @@ async def _send_async(
 
 
 @cache
-def _find_package_of(kind: Any) -> Any:
+def _find_package_of_class(kind: Any) -> Any:
     names = (base.__module__.partition(".")[0] for base in kind.__mro__)
     return import_module(next(name for name in names if name in ("httpx", "httpx2")))
 
 
-def _package_of(value: object) -> Any:
-    """The package of a request or a response."""
+def _find_package_of(value: object) -> Any:
+    """Return the package of a request or a response."""
     kind: Any = type(value)
-    return _find_package_of(kind)
+    return _find_package_of_class(kind)
 
 
 def with_content(
     request: "httpx.Request", content: bytes, path: str | None = None
 ) -> "httpx.Request":
-    """The request with another body, and another path if one is given."""
+    """Return the request with another body, and another path if one is given."""
     url = request.url if path is None else request.url.copy_with(path=path)
-    changed: httpx.Request = _package_of(request).Request(
+    changed: httpx.Request = _find_package_of(request).Request(
         request.method,
         url,
-        headers=_without_body_headers(request.headers),
+        headers=_drop_body_headers(request.headers),
         content=content,
         extensions=request.extensions,
     )
@@ -170,27 +172,27 @@ def with_content(
 def make_response(
     request: "httpx.Request", content: Any, *, like: "httpx.Response | None" = None
 ) -> "httpx.Response":
-    """A response of this body, bytes or a stream, with the headers of another."""
-    package = _package_of(request)
+    """Make a response with this body, bytes or a stream, and the headers of another response."""
+    package = _find_package_of(request)
     body = {"content" if isinstance(content, bytes) else "stream": content}
     if like is None:
         headers: Any = {"content-type": "application/json"}
         return package.Response(200, headers=headers, request=request, **body)  # type: ignore[no-any-return]
-    headers = _without_body_headers(like.headers)
+    headers = _drop_body_headers(like.headers)
     return package.Response(  # type: ignore[no-any-return]
         like.status_code, headers=headers, request=request, extensions=like.extensions, **body
     )
 
 
-def _without_body_headers(headers: "httpx.Headers") -> "list[tuple[bytes, bytes]]":
+def _drop_body_headers(headers: "httpx.Headers") -> "list[tuple[bytes, bytes]]":
     return [(name, held) for name, held in headers.raw if name.lower() not in _ABOUT_THE_BODY]
 
 
 def make_stream(
     response: "httpx.Response", chunks: AsyncGenerator[bytes, None], *, blocking: bool
 ) -> Any:
-    """A stream of these chunks that closes the response which they come from."""
-    package = _package_of(response)
+    """Make a stream of these chunks that closes the response they come from."""
+    package = _find_package_of(response)
     base = package.SyncByteStream if blocking else package.AsyncByteStream
     return _make_stream_class(base, blocking)(response, chunks)
 
@@ -217,7 +219,7 @@ def _make_stream_class(base: Any, blocking: bool) -> Any:
 
 
 def drive(items: AsyncGenerator[T, None]) -> Iterator[T]:
-    """The items of a generator that never suspends, without await."""
+    """Iterate over a generator that never suspends, without await."""
     try:
         while True:
             try:
@@ -230,7 +232,7 @@ def drive(items: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 async def read_bytes(response: "httpx.Response", *, blocking: bool) -> AsyncGenerator[bytes, None]:
-    """What a streamed response says, decompressed; it is closed at the end, whatever happens."""
+    """Yield the decompressed bytes of a streamed response, and close it in any case."""
     try:
         if blocking:
             for data in response.iter_bytes():

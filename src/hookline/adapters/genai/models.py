@@ -1,7 +1,7 @@
 """The model calls of a client: BeforeToolSelection, BeforeModel, the request, AfterModel.
 
-``Call`` is one call of the program's, ``generate_content`` or ``send_message``, with every request
-and every tool that it takes; it is what its tools and its requests know of each other.
+``Call`` is one ``generate_content`` or ``send_message`` of the program, with every request and
+every tool call it makes; it is the state that they share.
 """
 
 import json
@@ -37,7 +37,7 @@ _STREAMS = GenAIConversation("camel")
 
 class Opened(msgspec.Struct, frozen=True):
     """A request that hooks have seen: ``answer`` is the response in its place, None if it may be
-    made; ``content`` is its body if hooks changed it."""
+    sent; ``content`` is its body if hooks changed it."""
 
     gate: ModelGate
     path: str | None = None
@@ -46,13 +46,13 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """``stop`` is why hooks want its loop to end: the next request is answered with it. Nobody but
-    hooks can set it, and it is in no message."""
+    """One call of the program. ``stop`` is why hooks end its loop: it answers the next request.
+    Only hooks can set it; no message can."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
         self.stop: str | None = None
-        # How many were sent so far, those included that are answered with its end.
+        # How many requests were made so far, including those answered with ``stop``.
         self.requests = 0
         # Requests that failed, by path and body: the SDK may try them again.
         self.failed: dict[tuple[str, bytes], Opened] = {}
@@ -63,7 +63,7 @@ class Call:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Within it, requests and tools are those of this call."""
+        """Make requests and tools belong to this call, within the context."""
         token = _CURRENT.set(self)
         try:
             yield
@@ -75,35 +75,35 @@ _CURRENT: ContextVar[Call | None] = ContextVar("hookline_genai_call", default=No
 
 
 def current_call() -> Call | None:
-    """The call that is running here."""
+    """Return the call under way in this context, None if there is none."""
     return _CURRENT.get()
 
 
 async def settle(value: Any, *, blocking: bool = False) -> Any:
-    """What a method gave, awaited if it has to be; for who cannot await, elsewhere."""
+    """Return a value, awaited if it is awaitable; a blocking caller awaits it in another loop."""
     if not isawaitable(value):
         return value
     return run_blocking(lambda: settle(value)) if blocking else await value
 
 
 def refuse_way_around(conversation: Conversation, what: str) -> None:
-    """Tell people of a way to a model that hooks do not see; raises in strict mode."""
+    """Warn about a way to a model that hooks do not see; raise in strict mode."""
     told = f"hooks do not see {what} (google-genai)"
     if conversation.hooks.is_strict():
-        raise HooklineError(f"{told}, and in strict mode nothing may go around them")
+        raise HooklineError(f"{told}, and strict mode does not allow that")
     conversation.face.warn(told)
 
 
 class ModelCalls:
-    """Every request of a client's; ``find_conversation`` says whose a request is that belongs to
-    no call."""
+    """Every request of a client; ``find_conversation`` finds the conversation of a request that
+    belongs to no call."""
 
     def __init__(self, find_conversation: Callable[[], Conversation]) -> None:
         self._find_conversation = find_conversation
         self._told: set[str] = set()
 
     def check_way_around(self, what: str) -> None:
-        """Tell people once of each way to a model that hooks do not see."""
+        """Warn once about each way to a model that hooks do not see; raise in strict mode."""
         conversation = self._find_conversation()
         if what not in self._told or conversation.hooks.is_strict():
             self._told.add(what)
@@ -116,7 +116,7 @@ class ModelCalls:
         *,
         blocking: bool,
     ) -> "httpx.Response":
-        """Send a request, between its hooks if it is a call of a model."""
+        """Send a request, between its hooks if it calls a model."""
         path = request.url.path
         target = rest.read_target(request.method, path)
         if target is None:
@@ -129,16 +129,16 @@ class ModelCalls:
         face = call.face(blocking=blocking)
         call.requests += 1
         if call.stop is not None:
-            return _answer(request, target, GenAITranslator().empty_response(call.stop))
+            return _make_answer(request, target, GenAITranslator().empty_response(call.stop))
         opened = call.failed.pop((path, request.content), None) if call.failed else None
         if opened is None:
             texts = call.conversation.take()
             if not texts and face.may_skip(*_MODEL_EVENTS):
                 passed: httpx.Response = await settle(send(request))
                 return passed
-            opened = await _open(call, face, request.content, target, path, texts)
+            opened = await _open_request(call, face, request.content, target, path, texts)
         if opened.answer is not None:
-            return _answer(request, target, opened.answer)
+            return _make_answer(request, target, opened.answer)
         content = request.content
         call.failed[path, content] = opened
         if opened.content is not None:
@@ -151,16 +151,16 @@ class ModelCalls:
         if not gate.holds_back and gate.allowed is None:
             return response
         if target.streams:
-            follow = _hold if gate.holds_back or _streams_arguments(gate) else _filter
+            follow = _hold_stream if gate.holds_back or _streams_arguments(gate) else _filter_stream
             chunks = follow(call, gate, read_bytes(response, blocking=blocking))
             stream = make_stream(response, chunks, blocking=blocking)
             return make_response(request, stream, like=response)
         given = rest.read_response(response.content)
-        kept = await _finish(call, gate, given)
+        kept = await _finish_response(call, gate, given)
         return response if kept is given else make_response(request, _encode(kept), like=response)
 
 
-async def _open(
+async def _open_request(
     call: Call, face: Face, content: bytes, target: rest.Target, path: str, texts: list[str]
 ) -> Opened:
     """Fire the events before a model call."""
@@ -181,18 +181,20 @@ async def _open(
     if model != target.model:
         changed = rest.with_model(path, target.model, model)
         if changed is None:
-            face.warn(f"a hook wants the model {model}, which cannot replace {target.model}")
+            face.warn(
+                f"a hook set the model {model}, which cannot replace {target.model}; it was ignored"
+            )
     try:
         return Opened(gate, changed, rest.write_request(request, body))
     except (TranslationError, TypeError, ValueError) as error:
-        # To send it as it was would undo what hooks did.
+        # Sending the original would undo what hooks did.
         told = f"hooks changed this request into one that cannot be sent: {error}"
         face.warn(told)
         return Opened(gate, answer=gate.make_response(told))
 
 
-async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
-    """The complete response as hooks leave it; the very same if they do not touch it."""
+async def _finish_response(call: Call, gate: ModelGate, response: Any) -> Any:
+    """Return the complete response as hooks leave it; the same object if they change nothing."""
     kept = gate.refuse_calls(response)
     if not gate.holds_back:
         return kept
@@ -200,7 +202,7 @@ async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
     _keep_message(call, outcome.message)
     if outcome.suppressed:
         call.conversation.face.warn(
-            "a hook wants this response not to be displayed; who called the model has it"
+            "a hook wants this response not to be displayed, but the caller of the model has it"
         )
     if outcome.stop is not None:
         call.stop = outcome.stop
@@ -209,7 +211,7 @@ async def _finish(call: Call, gate: ModelGate, response: Any) -> Any:
 
 
 def _streams_arguments(gate: ModelGate) -> bool:
-    """Whether calls come in pieces, of which only the first says whose they are."""
+    """True if calls are streamed in pieces, of which only the first names the tool."""
     calling = field(field(field(gate.request, "config"), "toolConfig"), "functionCallingConfig")
     return bool(field(calling, "streamFunctionCallArguments"))
 
@@ -219,10 +221,10 @@ def _keep_message(call: Call, message: str | None) -> None:
         call.conversation.keep(f"[System] {message}")
 
 
-async def _hold(
+async def _hold_stream(
     call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
-    """A stream that waits until hooks have seen all of it."""
+    """Hold back a stream until hooks have seen all of it."""
     events = rest.Events()
     came: list[bytes] = []
     async with aclosing(data):
@@ -232,33 +234,33 @@ async def _hold(
     chunks = [chunk for event in came if (chunk := rest.read_event(event)) is not None]
     broken = next((c for c in chunks if isinstance(c, dict) and "error" in c), None)
     if broken is not None:
-        # There is no complete response, and what came of it must not be shown.
+        # The response is incomplete, so none of it may be shown.
         yield rest.write_event(broken)
         return
     response: Any
     try:
         response = _STREAMS.merged(chunks)
     except (TranslationError, TypeError, AttributeError):
-        # Nobody can show them to hooks: the event fails as for any response of no known shape.
+        # Hooks cannot read them: AfterModel fails as for any response of unknown shape.
         response = chunks
-    kept = await _finish(call, gate, response)
+    kept = await _finish_response(call, gate, response)
     yield b"".join(came) if kept is response else rest.write_event(kept)
 
 
-async def _filter(
+async def _filter_stream(
     _call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
-    """A stream that passes as it comes, without calls of tools that are not allowed."""
+    """Pass a stream on as it comes, without calls of tools that are not allowed."""
     events = rest.Events()
     async with aclosing(data):
         async for piece in data:
             for event in events.feed(piece):
-                yield _refuse(gate, event)
+                yield _refuse_calls(gate, event)
     for event in events.end():
-        yield _refuse(gate, event)
+        yield _refuse_calls(gate, event)
 
 
-def _refuse(gate: ModelGate, event: bytes) -> bytes:
+def _refuse_calls(gate: ModelGate, event: bytes) -> bytes:
     chunk = rest.read_event(event)
     if chunk is None or (isinstance(chunk, dict) and "error" in chunk):
         return event
@@ -266,8 +268,8 @@ def _refuse(gate: ModelGate, event: bytes) -> bytes:
     return event if kept is chunk else rest.write_event(kept)
 
 
-def _answer(request: "httpx.Request", target: rest.Target, answer: Any) -> "httpx.Response":
-    """The HTTP response for an answer in the model's place."""
+def _make_answer(request: "httpx.Request", target: rest.Target, answer: Any) -> "httpx.Response":
+    """Make the HTTP response for an answer in the model's place."""
     return make_response(request, rest.write_event(answer) if target.streams else _encode(answer))
 
 

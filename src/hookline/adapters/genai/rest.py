@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from hookline.translate.genai import accept_config
 
 _CALL = re.compile(r"/(?P<kind>[^/]+)/(?P<name>[^/]+):(?P<method>g|streamG)enerateContent$")
-# Requests by which a model answers, or an agent acts, where hooks cannot see it.
+# Requests that call a model or an agent where hooks cannot see it.
 _AROUND = re.compile(r"(/interactions|/executions|:batchGenerateContent|/batchPredictionJobs)$")
-# What hooks can add to a config that has its place beside the contents.
+# Fields of a config that hooks can add and that stand beside the contents.
 _BESIDE = frozenset({"systemInstruction", "system_instruction", "toolConfig", "tool_config"})
 _APART = frozenset({"contents", "generationConfig", "generation_config"})
 # Events end with an empty line.
@@ -29,7 +29,7 @@ class Target(NamedTuple):
 
 
 def read_target(method: str, path: str) -> Target | None:
-    """None for what is no call of a model that hooks are shown."""
+    """Read the model and the method from a path; None if it is no model call that hooks see."""
     found = _CALL.search(path) if method == "POST" else None
     if found is None:
         return None
@@ -38,13 +38,13 @@ def read_target(method: str, path: str) -> Target | None:
 
 
 def find_way_around(method: str, path: str) -> str | None:
-    """The API of a request by which a model answers without hooks."""
+    """Return the API of a request that calls a model without hooks, None for other requests."""
     found = _AROUND.search(path) if method == "POST" else None
     return None if found is None else found[1].strip("/:")
 
 
 def with_model(path: str, old: str, new: str) -> str | None:
-    """The path of a call for another model; None where the old is none that can be exchanged."""
+    """Return the path of a call for another model; None if the model cannot be replaced."""
     if "/" in old or "/" in new.removeprefix("models/"):
         return None
     head, _, method = path.rpartition(f"/{old}:")
@@ -52,8 +52,8 @@ def with_model(path: str, old: str, new: str) -> str | None:
 
 
 def read_request(content: bytes, model: str) -> tuple[Any, Any]:
-    """A request's body, and the request as the translator reads it. What is no JSON object is
-    both: the translator says what is wrong with it."""
+    """Return a request's body, and the request as the translator reads it. A body that is not a
+    JSON object is returned as both: the translator reports what is wrong with it."""
     try:
         body = json.loads(content)
     except ValueError:
@@ -69,7 +69,7 @@ def read_request(content: bytes, model: str) -> tuple[Any, Any]:
 
 
 def write_request(request: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
-    """The body for a request that hooks changed."""
+    """Return the body of a request that hooks changed."""
     config = accept_config(request.get("config")) or {}
     beside = {*body, *_BESIDE}
     settings = {name: value for name, value in config.items() if name not in beside}
@@ -82,14 +82,14 @@ def write_request(request: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
 
 
 def add_texts(request: dict[str, Any], texts: list[str]) -> dict[str, Any]:
-    """The request with more for the model to read, at its end."""
+    """Return the request with texts for the model added at its end."""
     added = {"role": "user", "parts": [{"text": text} for text in texts]}
     return {**request, "contents": [*(request.get("contents") or ()), added]}
 
 
 def read_response(content: bytes) -> Any:
-    """A response; the text itself where it is no JSON, which nobody can show to hooks. The SDK
-    takes an empty body for an empty response."""
+    """Read a response; the text itself if it is not JSON, which hooks cannot read. The SDK takes an
+    empty body for an empty response."""
     try:
         return json.loads(content or b"{}")
     except ValueError:
@@ -97,18 +97,18 @@ def read_response(content: bytes) -> Any:
 
 
 def write_event(chunk: Any) -> bytes:
-    """A chunk of a stream."""
+    """Write a chunk as an event of a stream."""
     return b"data: %s\r\n\r\n" % json.dumps(chunk).encode()
 
 
 class Events:
-    """A stream's events, however the network cuts them."""
+    """Puts a stream's events together from the pieces that arrive."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The events that are complete with these bytes, each as it came."""
+        """Return the events that these bytes complete, unchanged."""
         buffer, start, complete = self._rest + data, 0, []
         for end in _END.finditer(buffer):
             complete.append(buffer[start : end.end()])
@@ -117,14 +117,14 @@ class Events:
         return complete
 
     def end(self) -> list[bytes]:
-        """What is left when the stream is over."""
+        """Return the last event, if the stream ended without an empty line."""
         rest, self._rest = self._rest, b""
         return [rest] if rest.strip() else []
 
 
 def read_event(event: bytes) -> Any:
-    """The chunk that an event holds, None if it is a comment; a text where it is no JSON. A line
-    that is no ``data`` is JSON as well for the SDK: so come errors."""
+    """Return the chunk that an event holds, None for a comment, a text if it is not JSON. As in the
+    SDK, a line without ``data:`` is JSON too: errors come that way."""
     lines = (line for line in event.splitlines() if not line.startswith(b":"))
     joined = b"\n".join(line.removeprefix(b"data:") for line in lines).strip()
     return read_response(joined) if joined else None

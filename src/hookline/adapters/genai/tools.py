@@ -1,7 +1,7 @@
 """The tools of a config behind hooks: Python callables, and the sessions of MCP servers.
 
-The SDK calls a tool and makes a function response of what it returns or raises. A guarded tool has
-the name, the signature and the kind of its own, and returns what the model is to read.
+The SDK calls a tool and makes a function response of what it returns or raises. A guarded tool
+keeps name, signature and kind of the original, and returns what the model should read.
 """
 
 import asyncio
@@ -31,22 +31,22 @@ from hookline.translate.genai_values import field, list_field
 from hookline.wire.events import HookEventName
 
 MakeCall: TypeAlias = Callable[[], Call]
-# The tools of one config by their names, for hooks that want one to follow another.
+# The tools of one config by name, for hooks that call another tool afterwards.
 Known: TypeAlias = dict[str, Execute | FollowingTool]
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
 
 class ToolGuard:
-    """Puts tools behind hooks; ``make_call`` makes a call for a tool that none runs in."""
+    """Puts tools behind hooks; ``make_call`` makes a call for a tool that runs outside of one."""
 
     def __init__(self, make_call: MakeCall, confirm: Confirm | None) -> None:
         self._make_call = make_call
         self._confirm = confirm
 
     def guard(self, config: Any, *, opens_servers: bool = False) -> Any:
-        """The config with its tools behind hooks; the same if it has none. Raises HooklineError
-        where the SDK itself would open sessions of MCP servers and call their tools."""
+        """Return the config with its tools behind hooks; the same if it has none. Raise
+        HooklineError if the SDK would open sessions of MCP servers and call their tools itself."""
         tools = list_field(config, "tools") if config else []
         known: Known = {}
         guarded = [self._guard_tool(tool, known) for tool in tools]
@@ -54,7 +54,7 @@ class ToolGuard:
             if opens_servers and field(tool, "mcpServers"):
                 raise HooklineError(
                     "hooks do not see the tools of mcp_servers, which google-genai calls itself; "
-                    "give a mcp.ClientSession in its place"
+                    "pass a mcp.ClientSession instead"
                 )
         if all(new is old for new, old in zip(guarded, tools, strict=True)):
             return config
@@ -124,12 +124,14 @@ class ToolGuard:
         read: Callable[[Any], ToolResult],
         mcp_context: Mapping[str, Any] | None = None,
     ) -> ToolOutcome:
-        """Run a tool between its hooks. What it raises goes on, with what hooks add, unless they
-        put something in its place."""
+        """Run a tool between its hooks. Its exception propagates, with what hooks add, unless they
+        replace it."""
         face = call.face(blocking=blocking)
         confirm = None
         if self._confirm is not None:
-            confirm = functools.partial(_ask if blocking else _ask_later, face, self._confirm)
+            confirm = functools.partial(
+                _ask_user if blocking else _ask_user_later, face, self._confirm
+            )
 
         def find_tool(other: str) -> Execute | FollowingTool | None:
             found = known.get(other)
@@ -162,32 +164,32 @@ class ToolGuard:
         except RefusedInput as error:
             return ToolOutcome(result=ToolResult(str(error)), ran=False)
         except Exception:
-            # AfterTool hooks have seen what it raised, and may have put something in its place.
+            # Without the error: AfterTool hooks may have replaced it.
             failed = f"hooks called another tool after {name}, and it failed"
             return ToolOutcome(result=ToolResult(failed), ran=False)
         call.stop = outcome.stop if call.stop is None else call.stop
         return outcome
 
 
-def _ask(face: Face, confirm: Confirm, request: ConfirmationRequest) -> Any:
-    """Ask the user, once Notification hooks have heard of it."""
+def _ask_user(face: Face, confirm: Confirm, request: ConfirmationRequest) -> Any:
+    """Fire Notification, then ask the user."""
     complete(announce_question(face, request))
     return confirm(request)
 
 
-async def _ask_later(face: Face, confirm: Confirm, request: ConfirmationRequest) -> bool:
+async def _ask_user_later(face: Face, confirm: Confirm, request: ConfirmationRequest) -> bool:
     await announce_question(face, request)
     answer: bool = await settle(confirm(request))
     return answer
 
 
 async def _run_in_thread(execute: Execute, given: ToolInput) -> Any:
-    """Run a tool as the SDK does: a plain one keeps no event loop waiting."""
+    """Run a tool as the SDK does: a sync one in a thread, so that it does not block the loop."""
     return await settle(await asyncio.to_thread(execute, given))
 
 
 class RefusedInput(Exception):
-    """A tool does not take the input that hooks gave it, and did not run."""
+    """The tool rejects the input that hooks gave it, and did not run."""
 
 
 def _is_untouched(outcome: ToolOutcome) -> bool:
@@ -195,11 +197,11 @@ def _is_untouched(outcome: ToolOutcome) -> bool:
 
 
 def _show_input(parameters: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolInput:
-    """The arguments of a call by name, defaults included: what the tool will work with."""
+    """Return the arguments of a call by name, with defaults: what the tool will work with."""
     try:
         bound = parameters.bind(*args, **kwargs)
     except TypeError:
-        # The function itself says what is missing.
+        # The function itself reports what is missing.
         return dict(kwargs)
     bound.apply_defaults()
     shown: ToolInput = {}
@@ -213,26 +215,26 @@ def _show_input(parameters: Signature, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _convert(function: Callable[..., Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """What hooks put into an input, in the types that the function's annotations want; raises
-    RefusedInput for what they do not take."""
+    """Convert what hooks changed in an input to the types of the function's annotations; raise
+    RefusedInput for a value that does not fit."""
     try:
         hints = get_type_hints(function)
     except Exception:
-        # Annotations are evaluated, and whatever they are may go wrong.
+        # Evaluating annotations can raise anything.
         return dict(changed)
     converted = dict(changed)
     for name in changed.keys() & hints.keys():
         try:
             converted[name] = TypeAdapter(hints[name]).validate_python(changed[name])
         except ValidationError as error:
-            # Without the value: what hooks put there is not for the model.
+            # Without the value: the model must not read what hooks put there.
             problems = "; ".join(problem["msg"] for problem in error.errors(include_input=False))
             raise RefusedInput(
-                f"hooks gave {getattr(function, '__name__', function)} a value of {name} that it "
-                f"refuses, so it did not run: {problems}"
+                f"hooks gave {getattr(function, '__name__', function)} an invalid value of {name}, "
+                f"so it did not run: {problems}"
             ) from error
         except Exception:
-            # A type that pydantic does not know is the function's own affair.
+            # pydantic does not know the type; the function gets the value as it is.
             continue
     return converted
 
@@ -242,14 +244,14 @@ def _call_checked(function: Callable[..., Any], given: ToolInput) -> Any:
 
 
 def _read_value(value: Any) -> ToolResult:
-    """What hooks are shown of a result: a list of data is not one of parts."""
+    """Read a result for hooks; a list is data, not parts."""
     return ToolResult("" if value is None else text_of(value))
 
 
 @functools.cache
 def _make_session_class(base: Any) -> Any:
-    """A session of an MCP server whose calls go through hooks. The SDK knows sessions by their
-    class, which is not imported here: most programs have none."""
+    """Make a class of MCP sessions whose calls go through hooks. The SDK recognizes sessions by
+    their class, which is not imported here, since most programs have no sessions."""
 
     class GuardedSession(base):  # type: ignore[misc]
         def __init__(self, session: Any, guard: ToolGuard, known: Known) -> None:
@@ -268,11 +270,11 @@ def _make_session_class(base: Any) -> Any:
             listed = await self._session.list_tools(*args, **kwargs)
             for tool in listed.tools:
                 execute = functools.partial(self._session.call_tool, tool.name)
-                following = FollowingTool(execute, tool.name, self._describe(tool.name))
+                following = FollowingTool(execute, tool.name, self._describe_tool(tool.name))
                 self._known.setdefault(tool.name, following)
             return listed
 
-        def _describe(self, name: str) -> dict[str, Any]:
+        def _describe_tool(self, name: str) -> dict[str, Any]:
             server = getattr(self._session, "server_info", None)
             return {"server_name": getattr(server, "name", ""), "tool_name": name}
 
@@ -293,7 +295,7 @@ def _make_session_class(base: Any) -> Any:
                 self._known,
                 blocking=False,
                 read=_read_mcp_result,
-                mcp_context=self._describe(name),
+                mcp_context=self._describe_tool(name),
             )
             return _apply_to_mcp(outcome)
 
@@ -302,14 +304,14 @@ def _make_session_class(base: Any) -> Any:
 
 _OWN = frozenset(
     {
-        *("_session", "_guard", "_known", "_describe", "list_tools", "call_tool"),
+        *("_session", "_guard", "_known", "_describe_tool", "list_tools", "call_tool"),
         *("__class__", "__deepcopy__", "__dict__"),
     }
 )
 
 
 def _read_mcp_result(result: Any) -> ToolResult:
-    """What hooks are shown of an MCP server's result."""
+    """Read an MCP server's result for hooks."""
     if not hasattr(result, "content"):
         return _read_value(result)
     blocks = [block.model_dump(by_alias=True, exclude_none=True) for block in result.content]
@@ -330,7 +332,7 @@ def _make_mcp_result(text: str, *, is_error: bool) -> Any:
 
 
 def _apply_to_mcp(outcome: ToolOutcome) -> Any:
-    """A result as hooks leave it, in the form of an MCP server's."""
+    """Return the result as hooks leave it, in the form of an MCP server's result."""
     value = outcome.value
     if _is_untouched(outcome) and hasattr(value, "content"):
         return value

@@ -1,4 +1,4 @@
-"""The turns of a program that uses google-genai directly: what it asks, and hooks around it.
+"""The turns of a program that uses google-genai directly: its questions, with hooks around them.
 
 A turn is a ``send_message`` of a chat, or a ``generate_content``, with all the requests and tools
 that the SDK's automatic function calling makes of it.
@@ -24,19 +24,19 @@ class Question(Protocol):
     """What a program asks a model."""
 
     def read_prompt(self) -> str:
-        """The user's last words in it."""
+        """Return the user's last message in it."""
         ...
 
     def goes_on(self) -> bool:
-        """Whether a turn goes on with it, because it brings the results of tools."""
+        """True if it continues a turn, because it brings the results of tools."""
         ...
 
     def send(self, texts: Sequence[str] = ()) -> Any:
-        """Ask, with more for the model to read."""
+        """Ask, with these texts added for the model."""
         ...
 
     def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
-        """Make it the question whether the model can do better, after these responses."""
+        """Turn it into the question that hooks send back, after these responses."""
         ...
 
     def forget(self) -> None:
@@ -60,15 +60,15 @@ class ModelQuestion:
     def send(self, texts: Sequence[str] = ()) -> Any:
         contents = self._contents
         if texts:
-            contents = [*_listed(contents), _say("\n\n".join(texts))]
+            contents = [*_as_list(contents), _make_content("\n\n".join(texts))]
         return self._method(model=self._model, contents=contents, config=self._config)
 
     def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
-        before = responses[-1].automatic_function_calling_history or _listed(self._contents)
-        self._contents = [*before, *_contents_of(responses), _say(reason)]
+        before = responses[-1].automatic_function_calling_history or _as_list(self._contents)
+        self._contents = [*before, *_read_contents(responses), _make_content(reason)]
 
     def forget(self) -> None:
-        self._contents = _listed(self._contents)[-1:]
+        self._contents = _as_list(self._contents)[-1:]
 
 
 class ChatQuestion:
@@ -89,7 +89,7 @@ class ChatQuestion:
         return _ends_with_results(self._message)
 
     def send(self, texts: Sequence[str] = ()) -> Any:
-        message = [*_listed(self._message), *texts] if texts else self._message
+        message = [*_as_list(self._message), *texts] if texts else self._message
         return self._method(message, self._config)
 
     def send_back(self, responses: Sequence[GenerateContentResponse], reason: str) -> None:
@@ -101,7 +101,7 @@ class ChatQuestion:
 
 
 class Turn:
-    """One question with its turn's hooks; without ``has_events`` only its session has hooks."""
+    """One question with its hooks; without ``has_events``, none of BeforeAgent and AfterAgent."""
 
     def __init__(self, call: Call, question: Question, *, has_events: bool, blocking: bool) -> None:
         self._call, self._question = call, question
@@ -111,8 +111,8 @@ class Turn:
         self._goes_on = has_events and question.goes_on()
 
     async def run(self) -> Any:
-        """The response to the question, or to the last one that hooks made of it."""
-        refusal, texts = await self._open()
+        """Ask until hooks send nothing back, and return the last response."""
+        refusal, texts = await self._open_turn()
         if refusal is not None:
             return make_response(refusal)
         while True:
@@ -124,18 +124,18 @@ class Turn:
                 return response
 
     async def stream(self) -> AsyncGenerator[Any, None]:
-        """The same in chunks; a turn that is sent back goes on in the same stream."""
-        refusal, texts = await self._open()
+        """Do the same in chunks; a turn that is sent back goes on in the same stream."""
+        refusal, texts = await self._open_turn()
         if refusal is not None:
             yield make_response(refusal)
             return
         while True:
             last: list[GenerateContentResponse] = []
             requests = self._call.requests
-            async with aclosing(self._read(texts)) as chunks:
+            async with aclosing(self._read_chunks(texts)) as chunks:
                 async for chunk in chunks:
                     if self._call.requests > requests and _have_calls(last):
-                        # The results went with the next request: these are history already.
+                        # The next request carried the results, so these chunks are history already.
                         last = []
                     requests = self._call.requests
                     last.append(chunk)
@@ -145,13 +145,13 @@ class Turn:
             if not await self._is_sent_back(last):
                 return
 
-    async def _read(self, texts: Sequence[str]) -> AsyncGenerator[Any, None]:
+    async def _read_chunks(self, texts: Sequence[str]) -> AsyncGenerator[Any, None]:
         call, end = self._call, object()
         with call.running():
             chunks = await settle(self._question.send(texts))
         try:
             while True:
-                # Whoever reads the stream does other things in between.
+                # Set anew for each chunk: the reader of the stream runs other code in between.
                 with call.running():
                     if self._blocking:
                         chunk = next(chunks, end)
@@ -166,8 +166,8 @@ class Turn:
             else:
                 await chunks.aclose()
 
-    async def _open(self) -> tuple[str | None, Sequence[str]]:
-        """Why the turn may not begin, or what the model should read beside the prompt."""
+    async def _open_turn(self) -> tuple[str | None, Sequence[str]]:
+        """Fire the events before the turn; return why it may not begin, and the texts to add."""
         if self._gate is None or self._goes_on:
             await self._call.conversation.start(self._face)
             return None, self._call.conversation.take()
@@ -175,10 +175,10 @@ class Turn:
         return start.refusal, start.texts
 
     async def _is_sent_back(self, responses: Sequence[GenerateContentResponse]) -> bool:
-        """Whether hooks want the agent to go on; the question is theirs then."""
+        """Fire AfterAgent; return True if hooks want the agent to go on, with their question."""
         if self._gate is None or not responses or _have_calls(responses):
             return False
-        texts = (_text_of(content) for content in _contents_of(responses))
+        texts = (_read_text(content) for content in _read_contents(responses))
         end = await self._gate.close(self._face, "".join(texts))
         for text in end.texts:
             self._call.conversation.keep(text)
@@ -195,17 +195,17 @@ class Turn:
 
 
 def make_response(text: str) -> GenerateContentResponse:
-    """A response of one text, which no model gave."""
+    """Make a response of one text, in place of a model's."""
     content = Content(role="model", parts=[Part(text=text)])
     candidate = Candidate(content=content, finish_reason=FinishReason.STOP, index=0)
     return GenerateContentResponse(candidates=[candidate])
 
 
-def _say(text: str) -> Content:
+def _make_content(text: str) -> Content:
     return Content(role="user", parts=[Part(text=text)])
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return [*value] if isinstance(value, list | tuple) else [value]
 
 
@@ -220,14 +220,14 @@ def _read_prompt(contents: Any) -> str:
 
 
 def _ends_with_results(contents: Any) -> bool:
-    """Whether results of tools are all that the last of the contents says."""
+    """True if the last of the contents holds results of tools and no text."""
     last: list[Any] = []
-    for entry in reversed(_listed(contents)):
+    for entry in reversed(_as_list(contents)):
         parts = entry if isinstance(entry, list | tuple) else field(entry, "parts")
         if parts is not None or field(entry, "functionCall"):
             last = last or [*(parts or ())]
             break
-        # A run of bare parts is one content.
+        # Consecutive bare parts are one content.
         last.append(entry)
     if any(isinstance(part, str) or field(part, "text") for part in last):
         return False
@@ -238,11 +238,11 @@ def _have_calls(responses: Sequence[GenerateContentResponse]) -> bool:
     return any(response.function_calls for response in responses)
 
 
-def _contents_of(responses: Sequence[GenerateContentResponse]) -> list[Content]:
+def _read_contents(responses: Sequence[GenerateContentResponse]) -> list[Content]:
     firsts = (response.candidates[0] for response in responses if response.candidates)
     return [candidate.content for candidate in firsts if candidate.content is not None]
 
 
-def _text_of(content: Content) -> str:
+def _read_text(content: Content) -> str:
     parts = content.parts or []
     return "".join(part.text for part in parts if part.text and not part.thought)

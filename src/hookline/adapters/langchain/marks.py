@@ -1,5 +1,5 @@
-"""What one step of a run leaves to a later one: marks on the messages that they belong to, so that
-they survive checkpoints."""
+"""What one step of a run leaves for a later one, as marks on messages, so that checkpoints keep
+it."""
 
 from collections.abc import Mapping, Sequence
 from inspect import isawaitable
@@ -13,8 +13,8 @@ MARK = "hookline"
 
 
 def stop_reason(result: Mapping[str, Any] | Sequence[BaseMessage]) -> str | None:
-    """Why a hook ended the last turn of an agent's result, or of a list of messages; None where
-    none did. For graphs of one's own: when it is not None, do not call the model again."""
+    """Return why a hook ended the last turn of an agent's result or of a list of messages; None if
+    none did. In a graph of your own, do not call the model again if it is not None."""
     messages = result["messages"] if isinstance(result, Mapping) else result
     for message in reversed(messages):
         if is_from_user(message):
@@ -31,7 +31,7 @@ def read_marks(message: BaseMessage) -> Mapping[str, Any]:
 
 
 def drop_hidden(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages without those that no model may read."""
+    """Return the messages without those that no model may read."""
     return [message for message in messages if not read_marks(message).get("hidden")]
 
 
@@ -60,13 +60,13 @@ async def settle(value: Any) -> Any:
 
 
 def read_text(message: BaseMessage) -> str:
-    # LangChain's own text is a str that can be called as well.
+    # LangChain's ``text`` is a callable subclass of str.
     return str(message.text)
 
 
 def find_reply(state: Any) -> AIMessage | None:
-    """The message that the tool calls of a state belong to, whatever the state's name for its
-    messages is."""
+    """Return the message that the tool calls of a state belong to, whatever field of the state
+    holds its messages."""
     if isinstance(state, list | tuple):
         return next((m for m in reversed(state) if isinstance(m, AIMessage)), None)
     fields = state if isinstance(state, Mapping) else getattr(state, "__dict__", {})
@@ -76,7 +76,7 @@ def find_reply(state: Any) -> AIMessage | None:
 
 
 def count_calls(state: Any) -> int:
-    """How many tool calls a state has, which for a tool node may be a list of them."""
+    """Count the tool calls of a state, which for a tool node may be a list of calls."""
     reply = find_reply(state)
     if reply is not None:
         return len(reply.tool_calls)

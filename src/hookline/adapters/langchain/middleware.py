@@ -108,23 +108,24 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ToolValue:
         """Fire BeforeTool and AfterTool around a tool call; ``ToolNode`` takes it as well."""
         conversation = self.find_conversation(request.runtime.config)
-        return complete(self._guard(conversation, conversation.blocking, request, handler).run())
+        return complete(
+            self._guard_call(conversation, conversation.blocking, request, handler).run()
+        )
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolValue]]
     ) -> ToolValue:
         """Fire BeforeTool and AfterTool around a tool call; ``ToolNode`` takes it as well."""
         conversation = self.find_conversation(request.runtime.config)
-        return await self._guard(conversation, conversation.face, request, handler).run()
+        return await self._guard_call(conversation, conversation.face, request, handler).run()
 
     def find_conversation(self, config: Mapping[str, Any] | None = None) -> Conversation:
-        """The conversation of a config's ``thread_id``; without one, of the run this is called
-        in."""
+        """Return the conversation of a config's ``thread_id``, by default of the current run's."""
         config = config or var_child_runnable_config.get() or {}
         thread = config.get("configurable", {}).get("thread_id")
         return self._conversations.of(None if thread is None else str(thread))
 
-    def _guard(
+    def _guard_call(
         self,
         conversation: Conversation,
         face: Face,
@@ -166,7 +167,9 @@ class HookedSummarization(SummarizationMiddleware):
 async def _open_compression(conversation: Conversation, face: Face) -> None:
     before = await face.pre_compress("auto")
     if before.keep_history:
-        face.warn("a hook wants the history kept, which the summarization middleware cannot do")
+        face.warn(
+            "a hook wants the history kept, but LangChain's summarization cannot be stopped here"
+        )
     for text in before.texts_for_model:
         conversation.keep(text)
 

@@ -1,4 +1,4 @@
-"""A model call of an agent, with everything applied that hooks say about it."""
+"""Applies to an agent's model call what hooks answer."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -58,13 +58,13 @@ async def call_model(
     request: ModelRequest[Any],
     handler: Callable[[ModelRequest[Any]], Any],
 ) -> Any:
-    """What comes of a model call: what ``handler`` returns, or an answer of hooks."""
+    """Call the model between its hooks; return what ``handler`` returns, or the hooks' answer."""
     await conversation.start(face)
     stop = _find_stop(request.messages)
     if stop is not None:
         stopped.forget(conversation, request.state)
         return ModelResponse(result=[say(stop, {"stop": stop})])
-    request = _with_kept_texts(request, conversation)
+    request = _add_kept_texts(request, conversation)
     if face.may_skip(*_EVENTS):
         return await settle(handler(request))
     gate = await face.model_gate(request)
@@ -87,7 +87,7 @@ async def call_model(
 
 
 def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
-    """Why the tools of the last reply were stopped."""
+    """Return why hooks stopped the tools of the last reply, None if they did not."""
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):
             return None
@@ -97,11 +97,11 @@ def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
     return None
 
 
-def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
-    """The request with what hooks have to say to the model since the last one, and without what
-    the model must not read."""
+def _add_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
+    """Return the request with the texts that hooks kept for it, and without the messages that no
+    model may read."""
     messages, texts = request.messages, conversation.take()
-    # Long conversations are looked through with every call.
+    # Checked first, since every call looks through the whole conversation.
     if any(MARK in message.additional_kwargs for message in messages):
         last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
         if last is not None:
@@ -115,12 +115,12 @@ def _with_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> 
 
 @contextmanager
 def _hold_back_streams() -> Iterator[None]:
-    """Nobody who streams the run hears of a model call made within: hooks may change what it
-    says. The message that they leave is streamed as one when the step ends."""
+    """Keep a model call within from being streamed: hooks may change the response. What they leave
+    is streamed as one message when the step ends."""
     config = var_child_runnable_config.get()
     callbacks = (config or {}).get("callbacks")
     handlers = getattr(callbacks, "handlers", [])
-    # langgraph's handlers and those of astream_events and astream_log.
+    # The handlers of langgraph, astream_events and astream_log.
     streaming = [handler for handler in handlers if hasattr(handler, "tap_output_iter")]
     if config is None or not streaming:
         yield
@@ -137,52 +137,52 @@ def _hold_back_streams() -> Iterator[None]:
 
 
 def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
-    """What comes of a call that hooks answered or forbade."""
+    """Return the response for a call that hooks answered or blocked."""
     if outcome.blocked or outcome.stop is not None:
         return _finish_rejected(outcome)
     response: ModelResponse[Any] = outcome.response
     if request.response_format is not None:
         try:
-            parsed = _parse(request.response_format, _answer_of(response))
+            parsed = _parse(request.response_format, _find_answer(response))
             response = ModelResponse(response.result, parsed)
         except Exception as error:
             told = (
-                "a hook answered in the model's place with a text, and this agent's answers are "
-                f"structured: {error}"
+                "a hook answered in the model's place, but without the structured answer that "
+                f"this agent needs: {error}"
             )
             response = ModelResponse([say(told, {"blocked": True})])
     return _mark_answer(response, outcome)
 
 
 def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
-    """What comes of a call whose answer hooks rejected, or after which the loop ends."""
+    """Return the response for a call that hooks rejected or stopped the loop with."""
     marks: dict[str, Any] = {"blocked": True} if outcome.stop is None else {"stop": outcome.stop}
     if outcome.message:
         marks["notes"] = [f"[System] {outcome.message}"]
-    answer = _answer_of(outcome.response)
+    answer = _find_answer(outcome.response)
     reason = outcome.stop if outcome.stop is not None else outcome.reason or ""
     said = read_text(answer) if answer is not None else ""
     if answer is None or outcome.blocked or not said or said == reason:
         return ModelResponse(result=[say(reason, marks)])
     # A stop keeps what the model said, but not what it wants to call.
-    kept = _without_calls(answer)
+    kept = _drop_calls(answer)
     return ModelResponse(result=[kept, say(reason, marks)])
 
 
 def _find_structured_call(response: Any) -> ToolCall | None:
-    """The call by which a model gave a structured answer, where it has no other way to give one."""
+    """Return the tool call by which the model gave a structured answer, None if it did not."""
     if getattr(response, "structured_response", None) is None:
         return None
     done = {m.tool_call_id for m in response.result if isinstance(m, ToolMessage)}
-    answer = _answer_of(response)
+    answer = _find_answer(response)
     calls = [] if answer is None else answer.tool_calls
     return next((call for call in calls if call["id"] in done), None)
 
 
 def _show_structured(response: Any) -> Any:
-    """The response as hooks are shown it: with a structured answer as JSON text, whichever way the
+    """Return the response as hooks see it: a structured answer is JSON text, whichever way the
     model gave it."""
-    call, answer = _find_structured_call(response), _answer_of(response)
+    call, answer = _find_structured_call(response), _find_answer(response)
     if call is None or answer is None:
         return response
     text = read_text(answer) + text_of(call["args"])
@@ -191,10 +191,10 @@ def _show_structured(response: Any) -> Any:
 
 
 def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
-    """The response that hooks changed, with its structured answer read from the new text."""
+    """Return the response that hooks changed, with its structured answer read from the new text."""
     if getattr(before, "structured_response", None) is None or request.response_format is None:
         return after
-    call, answer = _find_structured_call(before), _answer_of(after)
+    call, answer = _find_structured_call(before), _find_answer(after)
     try:
         if call is not None and answer is not None:
             return _put_structured(request.response_format, call, answer, after.result)
@@ -202,19 +202,19 @@ def _parse_again(request: ModelRequest[Any], before: Any, after: Any) -> Any:
             return after
         return ModelResponse(after.result, _parse(request.response_format, answer))
     except Exception as error:
-        told = f"hooks changed the model's structured answer into one that is none: {error}"
+        told = f"hooks changed the model's structured answer into an invalid one: {error}"
         return ModelResponse([say(told, {"blocked": True})])
 
 
 def _put_structured(
     response_format: Any, call: ToolCall, answer: AIMessage, result: list[BaseMessage]
 ) -> ModelResponse[Any]:
-    """A response whose structured answer is a call with the arguments that a text ends with."""
+    """Return a response whose structured answer is a call with the JSON at the end of a text."""
     said, args = split_json(read_text(answer))
     specs = _find_specs(response_format)
     spec = next((spec for spec in specs if spec.name == call["name"]), specs[0])
     parsed = OutputToolBinding.from_schema_spec(spec).parse(args)
-    # What a provider's package keeps of a call beside it holds the old arguments.
+    # Provider packages keep the raw call here, with the old arguments.
     beside = {k: v for k, v in answer.additional_kwargs.items() if k not in _RAW_CALLS}
     calls = [{**c, "args": args} if c["id"] == call["id"] else c for c in answer.tool_calls]
     changes = {"content": said, "tool_calls": calls, "additional_kwargs": beside}
@@ -233,7 +233,7 @@ def _put_structured(
 
 
 def _find_specs(response_format: Any) -> list[Any]:
-    """The schemas of a structured answer."""
+    """Return the schemas of a structured answer."""
     if isinstance(response_format, ProviderStrategy):
         return [response_format.schema_spec]
     if not isinstance(response_format, ToolStrategy):
@@ -243,7 +243,7 @@ def _find_specs(response_format: Any) -> list[Any]:
 
 
 def _parse(response_format: Any, answer: AIMessage | None) -> Any:
-    """The structured answer that a text holds; raises where it holds none."""
+    """Return the structured answer that a text holds; raise if it holds none."""
     if answer is None:
         raise ValueError("there is no answer")
     failure: Exception = ValueError("there is no schema")
@@ -256,9 +256,9 @@ def _parse(response_format: Any, answer: AIMessage | None) -> Any:
 
 
 def _refuse_calls(face: Face, response: Any, allowed: frozenset[str]) -> Any:
-    """The response with an answer to each call of a tool that hooks do not allow now, so that it
-    is not executed."""
-    answer = _answer_of(response)
+    """Return the response with an error for each call of a tool that hooks do not allow now, so
+    that LangChain does not run it."""
+    answer = _find_answer(response)
     held = response.model_response if isinstance(response, ExtendedModelResponse) else response
     if answer is None:
         return response
@@ -285,7 +285,7 @@ def _refuse_calls(face: Face, response: Any, allowed: frozenset[str]) -> Any:
     return whole
 
 
-def _answer_of(response: Any) -> AIMessage | None:
+def _find_answer(response: Any) -> AIMessage | None:
     if isinstance(response, ExtendedModelResponse):
         response = response.model_response
     if isinstance(response, AIMessage):
@@ -295,13 +295,13 @@ def _answer_of(response: Any) -> AIMessage | None:
 
 
 def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
-    """The response with what hooks say beside it as marks on its last answer."""
+    """Return the response with the hooks' message and suppression as marks on its last answer."""
     marks: dict[str, Any] = {}
     if outcome.message:
         marks["notes"] = [f"[System] {outcome.message}"]
     if outcome.suppressed:
         marks["suppressed"] = True
-    answer = _answer_of(response)
+    answer = _find_answer(response)
     if answer is None or not marks:
         return response
     if isinstance(response, AIMessage):
@@ -314,7 +314,7 @@ def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
     return ModelResponse(result, response.structured_response)
 
 
-def _without_calls(answer: AIMessage) -> AIMessage:
+def _drop_calls(answer: AIMessage) -> AIMessage:
     names = [call["name"] for call in answer.tool_calls]
     kept: AIMessage = LangChainTranslator().drop_calls(answer, names)
     return kept

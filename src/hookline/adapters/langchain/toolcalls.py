@@ -1,5 +1,4 @@
-"""A tool call of an agent, with everything applied that hooks say about it, and what its user
-decides."""
+"""Applies to an agent's tool call what hooks answer and what the user decides."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -44,23 +43,23 @@ ToolValue: TypeAlias = Any  # a ToolMessage, a Command, or a list of both
 _EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _MOST_STOPPED = 1000
 _DECISIONS = ("approve", "edit", "reject", "respond")
-# What langgraph keeps in the config of a task; it has no other name for them.
+# Keys of langgraph in the config of a task; it exports no names for them.
 _SAVER, _SCRATCHPAD, _INTERRUPT = "__pregel_checkpointer", "__pregel_scratchpad", "__interrupt__"
 _SENT = ("__pregel_push",)
 
 
 class StoppedCalls:
-    """The replies whose tool calls a hook stopped, for those of them that are yet to run."""
+    """Remembers which replies a hook stopped, so that their remaining tool calls do not run."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._reasons: dict[tuple[Conversation, str], str] = {}
 
     def note(self, conversation: Conversation, state: Any, reason: str) -> None:
-        """No further call of the state's last reply may run."""
+        """Let no further call of the state's last reply run."""
         reply = find_reply(state)
         if reply is None or reply.id is None:
-            # Nothing tells its calls from those of later replies.
+            # Without an id, later replies could not be told from this one.
             return
         with self._lock:
             self._reasons[conversation, reply.id] = reason
@@ -68,12 +67,12 @@ class StoppedCalls:
                 del self._reasons[next(iter(self._reasons))]
 
     def find(self, conversation: Conversation, state: Any) -> str | None:
-        """Why a call of the state's last reply may not run; None if it may."""
+        """Return why a call of the state's last reply may not run; None if it may."""
         reply = find_reply(state) if self._reasons else None
         return None if reply is None else self._reasons.get((conversation, reply.id or ""))
 
     def forget(self, conversation: Conversation, state: Any) -> None:
-        """The loop has ended."""
+        """Forget the state's last reply: the loop has ended."""
         reply = find_reply(state)
         if reply is not None:
             with self._lock:
@@ -81,7 +80,7 @@ class StoppedCalls:
 
 
 class GuardedCall:
-    """One tool call on its way through the hooks, and what its user decides about it."""
+    """One tool call with its hooks and the user's decision about it."""
 
     def __init__(
         self,
@@ -105,8 +104,8 @@ class GuardedCall:
         stopped = self._stopped.find(self._conversation, self._request.state)
         if stopped is not None:
             return self._reply(stopped, stop=stopped)
-        # A decision that was asked for counts, even if the hooks that wanted it are gone.
-        answered = await self._recall() if self._is_answered() else None
+        # The user's decision counts, even if the hooks that asked for it are gone.
+        answered = await self._recall_answer() if self._is_answered() else None
         is_resumed = answered is not None
         if not is_resumed and self._face.may_skip(*_EVENTS, target=self._name):
             await self._conversation.start(self._face)
@@ -114,18 +113,18 @@ class GuardedCall:
         source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
         await self._conversation.start(self._face, source)
         hindrance = None if self._confirm else self._find_hindrance()
-        ask = self._ask if hindrance is None else None
-        outcome = await self._call(self._name, self._args, ask, answered=answered)
+        ask = self._ask_user if hindrance is None else None
+        outcome = await self._call_tool(self._name, self._args, ask, answered=answered)
         if ask is None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
             self._face.warn(
-                f"a hook asks about {self._name}, and nobody can be asked: {hindrance}, or "
-                "HooklineMiddleware a confirm function"
+                f"a hook asks about {self._name}, but the user cannot be asked: {hindrance}, or "
+                "give HooklineMiddleware a confirm function"
             )
         if outcome.ran or not self._decision:
-            return self._finish(outcome)
+            return self._finish_call(outcome)
         return await self._decide(outcome)
 
-    async def _call(
+    async def _call_tool(
         self,
         name: str,
         args: dict[str, Any],
@@ -161,49 +160,49 @@ class GuardedCall:
         return self._handler(request)
 
     def _find_hindrance(self) -> str | None:
-        """What to do before the run can be interrupted; None if it can be."""
+        """Return what to change so that the run can be interrupted; None if it can be."""
         config = self._request.runtime.config
         if not config.get("configurable", {}).get(_SAVER):
             return "give the agent a checkpointer"
         is_alone = tuple(config.get("metadata", {}).get("langgraph_path", ()))[:1] == _SENT
         if is_alone or count_calls(self._request.state) <= 1:
             return None
-        # The step would start again from its beginning with the answer, and run the other calls
-        # a second time; and whichever of them asks first would get it.
+        # With the answer the step would start again and run the other calls a second time; and
+        # the first of them that asks would get the answer.
         return "several calls run in one step, so Send each to the tool node by itself"
 
-    def _ask(self, request: ConfirmationRequest) -> Any:
-        """Ask the user. The run is interrupted here, and is resumed here with the answer."""
+    def _ask_user(self, request: ConfirmationRequest) -> Any:
+        """Ask the user. The run is interrupted here, and resumes here with the answer."""
         if self._confirm is None and self._has_run:
             raise RuntimeError(f"an interrupt would run {self._name} a second time")
         if self._confirm is None and self._answers_another:
             raise RuntimeError("the user was asked about another call of the same step")
         if not self._is_blocking:
-            return self._ask_later(request)
-        # An interrupt must come out of the very context that the call runs in.
-        complete(self._announce(request))
-        return self._put(request)
+            return self._ask_user_later(request)
+        # The interrupt must be raised in the context that the call runs in.
+        complete(self._announce_once(request))
+        return self._put_question(request)
 
-    async def _ask_later(self, request: ConfirmationRequest) -> Any:
-        await self._announce(request)
-        return await settle(self._put(request))
+    async def _ask_user_later(self, request: ConfirmationRequest) -> Any:
+        await self._announce_once(request)
+        return await settle(self._put_question(request))
 
-    async def _announce(self, request: ConfirmationRequest) -> None:
+    async def _announce_once(self, request: ConfirmationRequest) -> None:
         if not self._is_answered():
             await announce_question(self._face, request)
 
-    def _put(self, request: ConfirmationRequest) -> Awaitable[bool] | bool:
+    def _put_question(self, request: ConfirmationRequest) -> Awaitable[bool] | bool:
         if self._confirm is not None:
             return self._confirm(request)
-        self._decision = _read_decision(interrupt(self._describe(request)))
+        self._decision = _read_decision(interrupt(self._describe_question(request)))
         return bool(self._decision["type"] == "approve")
 
     @property
     def _is_blocking(self) -> bool:
         return self._face is self._conversation.blocking
 
-    def _describe(self, request: ConfirmationRequest) -> dict[str, Any]:
-        """The question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
+    def _describe_question(self, request: ConfirmationRequest) -> dict[str, Any]:
+        """Return the question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
         name = request.tool_name
         info = self._request.runtime.execution_info
         mark: dict[str, Any] = {
@@ -217,16 +216,16 @@ class GuardedCall:
         return {"action_requests": [asked], "review_configs": [review], MARK: mark}
 
     def _is_answered(self) -> bool:
-        """Whether the run was resumed with a value for the next interrupt of this call."""
+        """True if the run was resumed with a value for the next interrupt of this call."""
         pad: Any = self._request.runtime.config.get("configurable", {}).get(_SCRATCHPAD)
         try:
             return bool(pad.resume) or pad.get_null_resume(False) is not None
         except (AttributeError, TypeError):
             return False
 
-    async def _recall(self) -> dict[str, Any] | None:
-        """What BeforeTool hooks answered before the run was interrupted for their question, of a
-        run that was resumed; None where it was not interrupted for this call."""
+    async def _recall_answer(self) -> dict[str, Any] | None:
+        """Return what BeforeTool hooks answered before the run was interrupted for their question;
+        None if it was not interrupted for this call."""
         info, config = self._request.runtime.execution_info, self._request.runtime.config
         if info is None:
             return None
@@ -251,7 +250,7 @@ class GuardedCall:
                 if task == info.task_id and channel == _INTERRUPT:
                     return self._read_question(value[0].value)
         except Exception as error:
-            # Then the hooks are asked again, and the user's answer counts all the same.
+            # The hooks run again, and the user's answer still counts.
             self._face.warn(f"the question about {self._name} could not be read back: {error}")
         return None
 
@@ -259,7 +258,7 @@ class GuardedCall:
         mark = question.get(MARK) if isinstance(question, Mapping) else None
         info = self._request.runtime.execution_info
         if not mark or mark["task_id"] != (info and info.task_id):
-            # It is the question of a tool, or of an agent that a tool runs.
+            # A tool asked the question, or an agent that a tool runs.
             return None
         if mark["tool_call_id"] != self._request.tool_call["id"]:
             self._answers_another = True
@@ -273,7 +272,7 @@ class GuardedCall:
         return answered
 
     async def _decide(self, refused: ToolOutcome) -> ToolValue:
-        """What becomes of a call that the user did not simply allow."""
+        """Apply a decision of the user other than approval."""
         decision, kind = self._decision, self._decision["type"]
         if kind == "respond":
             return self._reply(str(decision.get("message", "")), status="success")
@@ -282,33 +281,35 @@ class GuardedCall:
             if isinstance(edited, Mapping) and isinstance(edited.get("args"), dict):
                 name = edited.get("name", self._name)
                 if name != self._name and self._find_tool(name) is None:
-                    return self._reply(f"The user wants the tool {name}, which is not there.")
+                    return self._reply(f"The user chose the tool {name}, which does not exist.")
                 self._decision = {}
-                return self._finish(await self._call(name, edited["args"], self._allow_edited))
+                return self._finish_call(
+                    await self._call_tool(name, edited["args"], self._allow_edited)
+                )
         if kind == "reject" and decision.get("message"):
             said = f"The user did not allow this call of {self._name}: {decision['message']}"
             return self._reply(said)
-        return self._finish(refused)
+        return self._finish_call(refused)
 
     def _allow_edited(self, request: ConfirmationRequest) -> Any:
-        """Hooks guard what a user writes too; who writes a call has said yes to it, but not to
-        calls that hooks have follow it."""
-        return self._ask(request) if self._has_run else True
+        """Allow a call that the user edited: hooks still check it, but the user need not be asked
+        again, except about calls that hooks make after it."""
+        return self._ask_user(request) if self._has_run else True
 
-    def _finish(self, outcome: ToolOutcome) -> ToolValue:
+    def _finish_call(self, outcome: ToolOutcome) -> ToolValue:
         if outcome.stop is not None:
             self._stopped.note(self._conversation, self._request.state, outcome.stop)
         if not outcome.ran:
             return self._reply(outcome.text, stop=outcome.stop)
         if outcome.replaced:
-            own = _own_message(outcome.value, self._request.tool_call["id"])
+            own = _find_own_message(outcome.value, self._request.tool_call["id"])
             status = "success" if own is None else own.status
             return self._reply(outcome.text, stop=outcome.stop, status=status, like=own)
         value = outcome.value
         if outcome.added:
-            value = self._edit(value, partial(_with_added_text, text=outcome.added))
+            value = self._edit_message(value, partial(_add_text, text=outcome.added))
         if outcome.result.suppress_display:
-            value = self._edit(value, partial(mark, suppressed=True))
+            value = self._edit_message(value, partial(mark, suppressed=True))
         return value
 
     def _reply(
@@ -319,7 +320,7 @@ class GuardedCall:
         status: Any = "error",
         like: ToolMessage | None = None,
     ) -> ToolMessage:
-        """A message in place of the tool's own."""
+        """Make the message in place of the tool's own."""
         return ToolMessage(
             text,
             name=self._name if like is None else like.name,
@@ -329,10 +330,12 @@ class GuardedCall:
             additional_kwargs={} if stop is None else {MARK: {"stop": stop}},
         )
 
-    def _edit(self, value: ToolValue, edit: Callable[[ToolMessage], ToolMessage]) -> ToolValue:
-        """What the tool returned with its own message edited, or with one more message where it
+    def _edit_message(
+        self, value: ToolValue, edit: Callable[[ToolMessage], ToolMessage]
+    ) -> ToolValue:
+        """Return what the tool returned with its own message edited, or with one more message if it
         has none."""
-        own = _own_message(value, self._request.tool_call["id"])
+        own = _find_own_message(value, self._request.tool_call["id"])
         if own is None:
             listed = value if isinstance(value, list) else [value]
             return [*listed, edit(self._reply("", status="success"))]
@@ -340,13 +343,13 @@ class GuardedCall:
 
 
 def _find_stop(writes: list[Any]) -> str | None:
-    """Why hooks stopped a call whose message is among the writes to a state."""
-    messages = (message for value in writes for message in _messages_in(value))
+    """Return why hooks stopped a call whose message is among the writes to a state."""
+    messages = (message for value in writes for message in _find_messages(value))
     return next((s for m in messages if (s := read_marks(m).get("stop")) is not None), None)
 
 
 def _read_decision(value: Any) -> Mapping[str, Any]:
-    """What a user decided; anything that is no decision is no yes."""
+    """Read what the user decided; anything unknown is a rejection."""
     if isinstance(value, Mapping) and isinstance(value.get("decisions"), list | tuple):
         value = next(iter(value["decisions"]), None)
     elif isinstance(value, list | tuple):
@@ -358,19 +361,19 @@ def _read_decision(value: Any) -> Mapping[str, Any]:
     return {"type": "reject"}
 
 
-def _messages_in(value: ToolValue) -> list[BaseMessage]:
-    """The messages that a tool returned."""
+def _find_messages(value: ToolValue) -> list[BaseMessage]:
+    """Return the messages that a tool returned."""
     if isinstance(value, BaseMessage):
         return [value]
     if isinstance(value, list | tuple):
-        return [message for item in value for message in _messages_in(item)]
+        return [message for item in value for message in _find_messages(item)]
     update = getattr(value, "update", None)
     given = update.get("messages") if isinstance(update, Mapping) else update
     return convert_to_messages(given) if isinstance(given, list) else []
 
 
-def _own_message(value: ToolValue, call_id: str | None) -> ToolMessage | None:
-    found = (m for m in _messages_in(value) if isinstance(m, ToolMessage))
+def _find_own_message(value: ToolValue, call_id: str | None) -> ToolMessage | None:
+    found = (m for m in _find_messages(value) if isinstance(m, ToolMessage))
     return next((message for message in found if message.tool_call_id == call_id), None)
 
 
@@ -383,7 +386,7 @@ def _replace_message(value: ToolValue, old: ToolMessage, new: ToolMessage) -> To
         return value
     messages: list[BaseMessage] = [
         new if isinstance(m, ToolMessage) and m.tool_call_id == old.tool_call_id else m
-        for m in _messages_in(value)
+        for m in _find_messages(value)
     ]
     update: Any = value.update
     update = {**update, "messages": messages} if isinstance(update, Mapping) else messages
@@ -391,9 +394,9 @@ def _replace_message(value: ToolValue, old: ToolMessage, new: ToolMessage) -> To
 
 
 def _read_value(call_id: str | None, value: ToolValue) -> ToolResult:
-    """What hooks are shown of what a tool returned."""
-    messages = _messages_in(value)
-    own = _own_message(value, call_id)
+    """Read what a tool returned for hooks."""
+    messages = _find_messages(value)
+    own = _find_own_message(value, call_id)
     if own is not None and len(messages) == 1:
         result = as_tool_result(own.content)
     elif messages:
@@ -406,7 +409,7 @@ def _read_value(call_id: str | None, value: ToolValue) -> ToolResult:
     return result
 
 
-def _with_added_text(message: ToolMessage, text: str) -> ToolMessage:
+def _add_text(message: ToolMessage, text: str) -> ToolMessage:
     content = message.content
     if isinstance(content, str):
         return message.model_copy(update={"content": f"{content}\n\n{text}" if content else text})

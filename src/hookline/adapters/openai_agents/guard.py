@@ -1,5 +1,5 @@
-"""Agents behind hooks: copies of a class of their own, and with each all agents that it may hand
-over to or run as a tool."""
+"""Agents behind hooks: copies with a class of their own, together with all agents that they hand
+over to or run as tools."""
 
 import weakref
 from copy import copy
@@ -21,7 +21,7 @@ C = TypeVar("C")
 
 
 def hooked(agent: Agent[C], hooks: Given = None, *, confirm: Confirm | None = None) -> Agent[C]:
-    """The agent with hooks; the one that was given has none.
+    """Return a copy of the agent that has hooks.
 
     ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
     nothing for the working directory's. The agents that it hands over to or runs as tools have the
@@ -31,14 +31,14 @@ def hooked(agent: Agent[C], hooks: Given = None, *, confirm: Confirm | None = No
     ``ask`` of a hook interrupts the run as ``needs_approval`` does; ``confirm`` asks at once
     instead. Raises ValueError for an agent that has other hooks already.
     """
-    known = _guard_of(agent)
+    known = _find_guard(agent)
     if known is not None:
         if (hooks is None or hooks is known.given or hooks is known.conversations.hooks) and (
             confirm is None or confirm is known.confirm
         ):
             return agent
         raise ValueError(
-            f"the agent {agent.name} has other hooks already: give hooked() the agent without them"
+            f"the agent {agent.name} has other hooks already; pass hooked() the agent without them"
         )
     install_runner()
     made: Agent[C] = Guard(hooks, confirm).hook(agent)
@@ -47,49 +47,50 @@ def hooked(agent: Agent[C], hooks: Given = None, *, confirm: Confirm | None = No
 
 def close(agent: Agent[Any]) -> None:
     """End the sessions of a hooked agent: SessionEnd is fired for each. May be called again."""
-    guard = _guard_of(agent)
+    guard = _find_guard(agent)
     if guard is not None:
         complete(guard.conversations.end_all(blocking=True))
 
 
-def _guard_of(agent: object) -> "Guard | None":
+def _find_guard(agent: object) -> "Guard | None":
     return getattr(type(agent), "_hookline", None)
 
 
 class Guard:
-    """The hooks of an agent and of all that belong to it."""
+    """The hooks of an agent and of all agents that belong to it."""
 
     def __init__(self, given: Given, confirm: Confirm | None) -> None:
         self.given = given
         self.conversations = Conversations(given)
         self.confirm = confirm
         self._classes: dict[type, type] = {}
-        # The id of an agent -> the agent, as long as somebody has it, and its hooked one.
+        # id() of an agent -> a weak reference to it, and its hooked copy.
         self._hooked: dict[int, tuple[weakref.ref[Agent[Any]], Agent[Any]]] = {}
         self._runs: WeakKeyDictionary[RunContextWrapper[Any], Run] = WeakKeyDictionary()
 
     def hook(self, agent: Any) -> Any:
-        """The agent with these hooks; the same each time. One that has hooks keeps its own."""
-        if not isinstance(agent, Agent) or _guard_of(agent) is not None:
+        """Return the agent with these hooks, the same each time. One that has hooks keeps its
+        own."""
+        if not isinstance(agent, Agent) or _find_guard(agent) is not None:
             return agent
         known = self._hooked.get(id(agent))
         if known is not None and known[0]() is agent:
             return known[1]
-        kind = self._class_of(type(agent))
+        kind = self._make_class(type(agent))
         made: Agent[Any] = object.__new__(kind)
         made.__dict__.update(agent.__dict__)
         for name in ("tools", "handoffs"):
             made.__dict__[name] = list(made.__dict__[name])
         made.model = agent.model
         key, forget = id(agent), self._hooked
-        gone = weakref.ref(agent, lambda ref: _forget(forget, key, ref))
+        gone = weakref.ref(agent, lambda ref: _forget_agent(forget, key, ref))
         self._hooked[key] = (gone, made)
         return made
 
-    def _class_of(self, kind: type[Agent[Any]]) -> type[Agent[Any]]:
+    def _make_class(self, kind: type[Agent[Any]]) -> type[Agent[Any]]:
         made = self._classes.get(kind)
         if made is None:
-            # The SDK knows agents of a stored run by the names of their classes too.
+            # The SDK finds the agents of a stored run by the names of their classes too.
             names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
             seams = {
                 "_hookline": self,
@@ -102,7 +103,7 @@ class Guard:
         return cast(type[Agent[Any]], made)
 
     def find_run(self, ctx: RunContextWrapper[Any]) -> Run:
-        """The run of a context; the SDK keeps one context for all of a run."""
+        """Return the run of a context; the SDK keeps one context for the whole run."""
         facts, run = run_facts(), self._runs.get(ctx)
         if run is None or (facts is not None and run.facts not in (None, facts)):
             run = self._runs[ctx] = Run(self, outer_run(), facts)
@@ -111,13 +112,13 @@ class Guard:
         return run
 
 
-def _forget(hooked: dict[int, Any], key: int, ref: object) -> None:
+def _forget_agent(hooked: dict[int, Any], key: int, ref: object) -> None:
     if key in hooked and hooked[key][0] is ref:
         del hooked[key]
 
 
 class _HookedAgent(Agent[Any]):
-    """What a hooked agent does otherwise than the agent it was made of."""
+    """What a hooked agent does differently from the agent it was copied from."""
 
     _hookline: ClassVar[Guard]
 
@@ -126,13 +127,13 @@ class _HookedAgent(Agent[Any]):
         super().__setattr__(name, hook_model(value) if is_model else value)
 
     async def get_all_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
-        """The tools for one turn, each behind hooks."""
+        """Return the tools for one turn, each behind hooks."""
         run = self._hookline.find_run(run_context)
         run.take_turn()
         bypass = None if run.facts is None else find_bypass(self, run.facts)
         run.notice(bypass)
         if bypass is not None and run.root.stop is not None:
-            # No model of ours is there to answer with the reason.
+            # The model is not hooked, so it cannot answer with the reason.
             raise StoppedByHook(run.root.stop)
         tools = await super().get_all_tools(run_context)
         run.tools = {tool_name(tool): tool for tool in tools}
@@ -143,14 +144,14 @@ class _HookedAgent(Agent[Any]):
 
 
 def _get_tools(agent: Agent[Any]) -> list[Tool]:
-    """An agent's own list, in which agents as tools are hooked."""
+    """Return the agent's list of tools, with hooked agents in tools that run agents."""
     tools: list[Tool] = agent.__dict__["tools"]
-    guard = _guard_of(agent)
+    guard = _find_guard(agent)
     assert guard is not None
     for place, tool in enumerate(tools):
         if isinstance(tool, FunctionTool) and tool._is_agent_tool:
             inner = tool._agent_instance
-            if isinstance(inner, Agent) and _guard_of(inner) is None:
+            if isinstance(inner, Agent) and _find_guard(inner) is None:
                 tools[place] = hook_agent_tool(tool, guard.hook(inner))
     return tools
 
@@ -160,9 +161,9 @@ def _set_tools(agent: Agent[Any], tools: list[Tool]) -> None:
 
 
 def _get_handoffs(agent: Agent[Any]) -> list[Any]:
-    """An agent's own list, in which all agents are hooked."""
+    """Return the agent's list of handoffs, with hooked agents."""
     handoffs: list[Any] = agent.__dict__["handoffs"]
-    guard = _guard_of(agent)
+    guard = _find_guard(agent)
     assert guard is not None
     for place, handoff in enumerate(handoffs):
         if isinstance(handoff, Handoff):
@@ -180,7 +181,7 @@ def _set_handoffs(agent: Agent[Any], handoffs: list[Any]) -> None:
 
 
 class _HookedHandoff:
-    """What invokes a handoff, and gives the hooked agent for the one that it leads to."""
+    """Invokes a handoff, and returns the hooked copy of its agent."""
 
     def __init__(self, guard: Guard, invoke: Any) -> None:
         self._guard, self._invoke = guard, invoke

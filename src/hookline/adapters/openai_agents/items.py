@@ -1,5 +1,5 @@
-"""Items of the SDK's conversations: replies that hooks give in a model's place, and marks on the
-questions that a run is interrupted for, which go with its state into another process."""
+"""Items of the SDK's conversations: replies of hooks in a model's place, and marks on the questions
+that interrupt a run, which its stored state carries."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,23 +18,23 @@ from hookline.toolcall import ConfirmationRequest, ToolGate, ToolInput
 from hookline.translate.values import get, put
 
 MARK = "hookline"
-# What the SDK acts upon itself: an answer without any of these ends the run.
+# Calls that the SDK acts on: a response without any of these ends the run.
 _CALLS = frozenset({
     *("function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"),
     *("apply_patch_call", "mcp_approval_request"),
 })  # fmt: skip
-# The type of a call that has no name of its tool -> the SDK's name for the tool.
+# The type of a call that does not name its tool -> the SDK's name for the tool.
 _NAMES = {"mcp_approval_request": "hosted_mcp", "computer_call": "computer_use_preview"}
 
 
 class Mark(dict[str, Any]):
-    """What hooks answered to a call. A model can write the like of it into its call, but only as
-    JSON, which is never of this class."""
+    """What hooks answered about a call. A model can forge one in its call, but only as JSON, which
+    never has this class."""
 
 
 def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
-    """What a hook asks the user about a call: the tool, the input as hooks left it, the reason.
-    None for a question that no hook put."""
+    """Return what a hook asks the user about a call: the tool, the input as hooks left it, the
+    reason. None for a question that no hook asked."""
     mark = read_mark(interruption)
     answered = mark.get("answered")
     if answered is None:
@@ -54,7 +54,8 @@ def read_mark(interruption: ToolApprovalItem) -> Mapping[str, Any]:
 
 
 def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
-    """What hooks answered to a call: they are not asked again when the run goes on."""
+    """Make the mark of what hooks answered about a call, so that they do not run again when the run
+    goes on."""
     answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
     if gate.before.message:
         answered["systemMessage"] = gate.before.message
@@ -64,7 +65,7 @@ def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
 
 
 def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:
-    """Put a mark into the place of any that a model made; an empty one is none."""
+    """Set the mark of a question, and remove any that a model forged; an empty mark sets none."""
     item: Any = interruption.raw_item
     if mark or isinstance(item, Mapping):
         item = put(item, {MARK: mark or None})
@@ -75,8 +76,8 @@ def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:
 
 
 def read_arguments(arguments: str) -> ToolInput:
-    """The input that hooks are shown: the arguments of a call, or under that name what is no JSON
-    object."""
+    """Read the arguments of a call for hooks; what is not a JSON object becomes the field
+    ``arguments``."""
     try:
         read = json.loads(arguments) if arguments else {}
     except ValueError:
@@ -85,7 +86,7 @@ def read_arguments(arguments: str) -> ToolInput:
 
 
 def name_call(item: object) -> str | None:
-    """The name of the tool that an item wants called, None for an item that is no call."""
+    """Return the name of the tool that an item calls, None for an item that is not a call."""
     kind = get(item, "type")
     if kind not in _CALLS:
         return None
@@ -98,10 +99,10 @@ def name_call(item: object) -> str | None:
 
 
 def make_response(text: str) -> Response:
-    """A reply of one text in a model's place."""
+    """Make a reply of one text in a model's place."""
     content = ResponseOutputText(type="output_text", text=text, annotations=[])
     message = ResponseOutputMessage(
-        # The SDK knows that an API must not be sent this one.
+        # The SDK does not send this id to an API.
         id=FAKE_RESPONSES_ID,
         type="message",
         role="assistant",
@@ -112,7 +113,7 @@ def make_response(text: str) -> Response:
 
 
 def as_response(output: Sequence[Any], usage: Usage | None = None) -> Response:
-    """Items of a model's output as a response of the API."""
+    """Make a response of the API from a model's output items."""
     counts = usage and ResponseUsage.model_construct(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -133,7 +134,7 @@ def as_response(output: Sequence[Any], usage: Usage | None = None) -> Response:
 
 
 def settle_ids(response: Response) -> Response:
-    """The response with ids that the SDK knows for made up where hooks added a message."""
+    """Return the response with the SDK's fake id on the messages that hooks added."""
     if not any(get(item, "id") == MARK for item in response.output):
         return response
     output = [
@@ -153,7 +154,7 @@ def as_model_response(response: Response) -> ModelResponse:
 
 
 def read_text(response: Response) -> str:
-    """The text of a response, that of a refusal included."""
+    """Return the text of a response, including that of a refusal."""
     parts = (
         part
         for item in response.output
@@ -164,14 +165,14 @@ def read_text(response: Response) -> str:
 
 
 def is_final(response: Response) -> bool:
-    """Whether a run ends with this response."""
+    """True if a run ends with this response."""
     kinds = {get(item, "type") for item in response.output}
     return "message" in kinds and _CALLS.isdisjoint(kinds)
 
 
 def read_prompt(items: Any) -> str | None:
-    """The user's prompt where the input of a model ends with one; a program's own messages may
-    stand behind it."""
+    """Return the user's prompt if the input of a model ends with one; system and developer messages
+    may follow it."""
     if isinstance(items, str):
         return items
     asides = ("system", "developer")
@@ -185,5 +186,5 @@ def read_prompt(items: Any) -> str | None:
 
 
 def has_history(items: Any) -> bool:
-    """Whether the model has said something already in the input that it is sent."""
+    """True if the input already holds something that the model said."""
     return not isinstance(items, str) and any(get(item, "role") == "assistant" for item in items)

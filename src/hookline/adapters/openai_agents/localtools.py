@@ -1,8 +1,6 @@
-"""Tools that are no functions and run on this machine: shells, editors, tools that take
-a text.
+"""Tools other than functions that run on this machine: shells, editors, tools that take a text.
 
-BeforeTool fires when the SDK asks whether a call needs an approval, or else when the tool is to
-run.
+BeforeTool fires when the SDK checks whether a call needs approval, or else before the tool runs.
 """
 
 import json
@@ -45,8 +43,8 @@ from hookline.wire.events import HookEventName
 
 
 def guard_tool(run: Run, tool: Tool) -> Tool:
-    """A tool behind the hooks of a run. One that the provider runs is the tool itself: hooks cannot
-    see what it does."""
+    """Return a tool behind the hooks of a run. A tool that the provider runs is returned as it is,
+    since hooks cannot see what it does."""
     if isinstance(tool, FunctionTool):
         return GuardedFunction(run, tool).make_tool()
     if isinstance(tool, CustomTool):
@@ -62,8 +60,8 @@ def guard_tool(run: Run, tool: Tool) -> Tool:
     ):
         run.notice(
             f"BeforeTool and AfterTool hooks do not see what {tool.name} does on a computer, and "
-            "cannot keep it from anything; take ComputerTool away from the agent, or match other "
-            "tools alone"
+            "cannot block it; remove ComputerTool from the agent, or change the matchers of these "
+            "hooks to other tools"
         )
     return tool
 
@@ -78,8 +76,8 @@ async def _call_guarded(
     approved: bool | None = None,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> ToolOutcome:
-    """Run a tool between its hooks. ``approved`` is what the SDK's user said of the call, None
-    for a tool that the SDK cannot ask about."""
+    """Run a tool between its hooks. ``approved`` is what the user decided about the call, None if
+    the SDK cannot ask about this tool."""
     run.check_runner()
     hindrance = run.find_hindrance(name)
     if hindrance is not None:
@@ -128,7 +126,7 @@ async def _needs_approval(
     key: str | None = None,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> bool:
-    """Whether the user is asked about a call of a tool that is no function."""
+    """True if the user must be asked about a call of such a tool."""
     if run.find_hindrance(name) is not None:
         return False
     answered = run.find_answer(name, given)
@@ -211,7 +209,7 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
 
 
 def _read_shell(value: Any) -> ToolResult:
-    """What hooks are shown of a shell's output: what the commands printed."""
+    """Read a shell's output for hooks: what the commands printed."""
     if not isinstance(value, ShellResult):
         return as_tool_result(value)
     texts = (text for output in value.output for text in (output.stdout, output.stderr) if text)
@@ -261,24 +259,24 @@ def _key_change(change: ApplyPatchOperation) -> str:
 
 
 class _GuardedEditor:
-    """An editor each of whose changes is a call of its own for hooks."""
+    """An editor that makes a separate tool call of each change, for hooks."""
 
     def __init__(self, run: Run, tool: ApplyPatchTool) -> None:
         self._run, self._tool = run, tool
 
     async def create_file(self, operation: ApplyPatchOperation) -> Any:
         """Make a file, if hooks let it."""
-        return await self._change(operation)
+        return await self._make_change(operation)
 
     async def update_file(self, operation: ApplyPatchOperation) -> Any:
         """Change a file, if hooks let it."""
-        return await self._change(operation)
+        return await self._make_change(operation)
 
     async def delete_file(self, operation: ApplyPatchOperation) -> Any:
         """Delete a file, if hooks let it."""
-        return await self._change(operation)
+        return await self._make_change(operation)
 
-    async def _change(self, operation: ApplyPatchOperation) -> Any:
+    async def _make_change(self, operation: ApplyPatchOperation) -> Any:
         editor = self._tool.editor
 
         async def execute(given: ToolInput) -> Any:
@@ -296,7 +294,7 @@ class _GuardedEditor:
             _show_change(operation),
             execute,
             key=_key_change(operation),
-            # The SDK asks about the whole patch, and makes no change before it is answered.
+            # The SDK asks about the whole patch, and makes no change before the user answers.
             approved=True,
             read=_read_change,
         )

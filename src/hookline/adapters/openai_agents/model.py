@@ -1,4 +1,4 @@
-"""A model behind hooks, and with it the turn: the SDK has no seam for a turn of its own."""
+"""A model behind hooks, and the turn as well, since the SDK has no callback for turns."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -37,10 +37,10 @@ _EVENTS = (
     HookEventName.AFTER_AGENT,
     HookEventName.SESSION_START,
 )
-# What hooks may set -> the SDK's names.
+# Settings that hooks may change -> the SDK's names.
 _SETTINGS = {"temperature": "temperature", "max_output_tokens": "max_tokens", "top_p": "top_p"}
 _BROKEN = ("response.incomplete", "response.failed")
-# What a model is called with, in the order of the SDK.
+# The arguments of a model call, in the order of the SDK.
 _NAMES = (
     *("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs"),
     "tracing",
@@ -49,15 +49,15 @@ Arguments: TypeAlias = dict[str, Any]
 
 
 class HookedModel(Model):
-    """A model whose every call goes through the hooks of the run that makes it."""
+    """A model whose calls go through the hooks of the run that makes them."""
 
     def __init__(self, wrapped: Model) -> None:
         self.wrapped = wrapped
 
     def __getattr__(self, name: str) -> Any:
-        # What a model has beside the interface: its name, its client.
+        # A model's attributes beyond the interface, such as its name and its client.
         if name == "wrapped":
-            # A copy that is being made has nothing yet.
+            # A copy under construction has no attributes yet.
             raise AttributeError(name)
         return getattr(self.wrapped, name)
 
@@ -83,7 +83,7 @@ class HookedModel(Model):
             return response if kept is shown else replace(response, output=kept.output)
 
     async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
-        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
+        """Stream the model's response, as it comes if there is no AfterModel hook."""
         arguments = _read_arguments(*given, **more)
         call = ModelCall.of(current_run(), self, arguments)
         if call is None:
@@ -96,7 +96,7 @@ class HookedModel(Model):
             reply = await call.open()
             if reply is not None:
                 for event in split_response(reply):
-                    yield _with_response(event, reply)
+                    yield _put_response(event, reply)
                 return
             held: list[Any] = []
             done: list[Any] = []
@@ -113,7 +113,7 @@ class HookedModel(Model):
                     else:
                         yield event
             if end is None:
-                # There is no complete response, and what came of it must not be shown.
+                # The response is incomplete, so none of it may be shown.
                 for event in filter(_is_broken, held):
                     response = get(event, "response")
                     yield (
@@ -124,7 +124,7 @@ class HookedModel(Model):
                 return
             response = end.response
             if not response.output:
-                # Some servers do not repeat at the end what they have sent.
+                # Some servers do not repeat the output in the last event.
                 response = put_output(response, done)
             kept = await call.close(response)
             if kept is None:
@@ -135,11 +135,11 @@ class HookedModel(Model):
             if call.holds_back and kept.output is not response.output:
                 held = split_response(kept)
             for event in held:
-                yield _with_response(event, kept)
+                yield _put_response(event, kept)
             return
 
     def get_retry_advice(self, request: Any) -> Any:
-        """What the model says of a call that failed."""
+        """Return the model's advice on retrying a failed call."""
         return self.wrapped.get_retry_advice(request)
 
     async def close(self) -> None:
@@ -168,13 +168,13 @@ def _read_arguments(
 
 
 def _open_stream(model: Model, arguments: Arguments) -> Any:
-    """A model's stream, asked for as the SDK does, which can be closed whatever the model gives."""
+    """Open a model's stream as the SDK does; the result always has ``aclose``."""
     more = {name: value for name, value in arguments.items() if name not in _NAMES}
     stream = model.stream_response(*(arguments[name] for name in _NAMES), **more)
-    return stream if hasattr(stream, "aclose") else _pass(stream)
+    return stream if hasattr(stream, "aclose") else _pass_events(stream)
 
 
-async def _pass(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _pass_events(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
     async for event in stream:
         yield event
 
@@ -183,8 +183,8 @@ def _is_broken(event: object) -> bool:
     return get(event, "type") in (*_BROKEN, "error", "response.error")
 
 
-def _with_response(event: Any, response: Response) -> Any:
-    """The event that ends a stream with the very response that is kept."""
+def _put_response(event: Any, response: Response) -> Any:
+    """Return the last event of a stream with the response as hooks left it; others unchanged."""
     if not isinstance(event, ResponseCompletedEvent) or event.response is response:
         return event
     return put(event, {"response": response})
@@ -193,7 +193,7 @@ def _with_response(event: Any, response: Response) -> Any:
 def _sum_usage(first: ResponseUsage | None, second: ResponseUsage | None) -> ResponseUsage | None:
     if first is None or second is None:
         return second if first is None else first
-    # A new one: the SDK hangs what it made of a usage onto it.
+    # A new object, since the SDK caches its own value on a usage.
     return ResponseUsage(
         input_tokens=first.input_tokens + second.input_tokens,
         input_tokens_details=second.input_tokens_details,
@@ -212,11 +212,11 @@ class HookedProvider(ModelProvider):
 
     @classmethod
     def of(cls, provider: ModelProvider) -> "HookedProvider":
-        """The provider hooked, once."""
+        """Return the provider hooked, once."""
         return provider if isinstance(provider, HookedProvider) else cls(provider)
 
     def get_model(self, model_name: str | None) -> Model:
-        """The model of a name, behind hooks."""
+        """Return the model of this name, behind hooks."""
         model = self._wrapped.get_model(model_name)
         known = self._models.get(model_name)
         if known is None or known.wrapped is not model:
@@ -229,12 +229,12 @@ class HookedProvider(ModelProvider):
 
 
 def hook_model(model: Model) -> HookedModel:
-    """The model behind hooks, once."""
+    """Return the model behind hooks, once."""
     return model if isinstance(model, HookedModel) else HookedModel(model)
 
 
 class ModelCall:
-    """One call of a model, and as many further ones as AfterAgent hooks ask for."""
+    """One model call, and the calls that follow when AfterAgent hooks send the turn back."""
 
     def __init__(self, run: Run, model: HookedModel, arguments: Arguments) -> None:
         self._run, self._face = run, run.face
@@ -245,7 +245,7 @@ class ModelCall:
 
     @classmethod
     def of(cls, run: Run | None, model: HookedModel, arguments: Arguments) -> "ModelCall | None":
-        """The call with its hooks; None if it may be made without."""
+        """Return the call with its hooks; None if no hook applies to it."""
         if run is None:
             return None
         run.check_runner()
@@ -264,11 +264,12 @@ class ModelCall:
 
     @property
     def holds_back(self) -> bool:
-        """Whether AfterModel hooks have a say in the response."""
+        """True if AfterModel hooks must see the response first."""
         return self._gate is not None and self._gate.holds_back
 
     async def open(self) -> Response | None:
-        """Fire what comes before the call; the reply in its place, None if it is to be made."""
+        """Fire the events before the call; return the reply in its place, None if it may be
+        made."""
         run, given = self._run, self._given
         await run.begin(goes_on=has_history(given["input"]))
         may_begin = run.refusal is None and (run.stop is None or run.is_resumed)
@@ -280,16 +281,16 @@ class ModelCall:
         if run.refusal is not None:
             return self._reply(run.refusal, BlockedByHook("the turn", run.refusal))
         if kept := run.conversation.take():
-            self._add({"role": "user", "content": "\n\n".join(kept)})
-        arguments = {**given, "input": self._with_added(given["input"])}
-        request = self._show(arguments)
+            self._add_item({"role": "user", "content": "\n\n".join(kept)})
+        arguments = {**given, "input": self._insert_added(given["input"])}
+        request = self._show_request(arguments)
         names = [tool_name(tool) for tool in given["tools"]]
         names += [handoff.tool_name for handoff in given["handoffs"]]
         gate = self._gate = await self._face.model_gate(request, available_tools=names or None)
         run.allowed = gate.allowed
         outcome = gate.outcome
         if outcome is None:
-            self.arguments = self._apply(arguments, request, gate)
+            self.arguments = self._apply_request(arguments, request, gate)
             return None
         if outcome.message:
             run.conversation.keep(f"[System] {outcome.message}")
@@ -302,8 +303,8 @@ class ModelCall:
         return await self._close_turn(reply, may_send_back=False)
 
     async def close(self, response: Response) -> Response | None:
-        """The response as hooks leave it, the very same if they do not touch it; None where they
-        want the model to be asked again."""
+        """Return the response as hooks leave it, the same object if they change nothing; None if
+        they send the turn back."""
         gate, run = self._gate, self._run
         assert gate is not None
         if gate.holds_back:
@@ -312,9 +313,9 @@ class ModelCall:
                 run.conversation.keep(f"[System] {outcome.message}")
             if outcome.response is not response and run.facts is not None and run.facts.is_kept:
                 run.warn_once(
-                    "hooks changed or rejected a response that the provider has kept: the model "
-                    "reads it as it was in the next request; let the program or a Session keep the "
-                    "conversation instead of conversation_id and previous_response_id"
+                    "hooks changed or rejected a response that the provider has stored: in the "
+                    "next request the model reads the original; let the program or a Session keep "
+                    "the conversation instead of conversation_id and previous_response_id"
                 )
             if outcome.stop is not None:
                 run.end(outcome.stop)
@@ -333,7 +334,7 @@ class ModelCall:
         response = self._drop_refused(response)
         await open_calls(run, response, self._given["tools"])
         if run.root.stop is not None:
-            # None of the calls is made, those that hooks have no say in neither.
+            # No call runs, not even those that no hook matches.
             reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
             kept = put_output(response, reply.output)
             return await self._close_turn(kept, may_send_back=False)
@@ -356,12 +357,12 @@ class ModelCall:
             else:
                 run.refusal = start.refusal
         elif start.texts:
-            self._add({"role": "user", "content": "\n\n".join(start.texts)})
+            self._add_item({"role": "user", "content": "\n\n".join(start.texts)})
 
     async def _close_turn(
         self, response: Response, *, may_send_back: bool = True
     ) -> Response | None:
-        """Fire AfterAgent; the response that the turn ends with, None if hooks send it back."""
+        """Fire AfterAgent; return the response that ends the turn, None if hooks send it back."""
         run = self._run
         if run.root is not run or run.turn is None:
             return response
@@ -371,8 +372,8 @@ class ModelCall:
             run.conversation.keep(kept)
         if end.clear_context:
             self._face.warn(
-                "AfterAgent hooks want the conversation to be forgotten, which the program has: "
-                "begin another Session"
+                "AfterAgent hooks want the conversation cleared, but the program keeps it; start "
+                "another Session"
             )
         if end.stop is not None:
             run.end(end.stop)
@@ -380,20 +381,20 @@ class ModelCall:
             return response
         if not may_send_back:
             self._face.warn(
-                "AfterAgent hooks sent a turn back that other hooks had ended; it ends all the "
-                f"same: {end.send_back}"
+                "AfterAgent hooks sent a turn back that other hooks had ended; it stays ended: "
+                f"{end.send_back}"
             )
             return response
-        self._add({"role": "assistant", "content": text})
-        self._add({"role": "user", "content": end.send_back})
+        self._add_item({"role": "assistant", "content": text})
+        self._add_item({"role": "user", "content": end.send_back})
         return None
 
-    def _add(self, item: dict[str, Any]) -> None:
-        """Put something into the conversation, for this call and those that follow in the run."""
+    def _add_item(self, item: dict[str, Any]) -> None:
+        """Add an item to the conversation, for this call and those that follow in the run."""
         items = self._given["input"]
         self._run.added.append((1 if isinstance(items, str) else len(items), [item]))
 
-    def _with_added(self, items: Any) -> Any:
+    def _insert_added(self, items: Any) -> Any:
         added = self._run.added
         if not added:
             return items
@@ -401,14 +402,14 @@ class ModelCall:
         for before, more in reversed(added):
             whole[min(before, len(whole)) : min(before, len(whole))] = more
         if self._given.get("conversation_id") or self._given.get("previous_response_id"):
-            # The server keeps what it was sent.
+            # The server keeps the items of earlier requests.
             added.clear()
         return whole
 
     # -- requests
 
-    def _show(self, arguments: Arguments) -> SDKCall:
-        """The request as the API's translator reads it."""
+    def _show_request(self, arguments: Arguments) -> SDKCall:
+        """Return the request as the API's translator reads it."""
         settings, prompt = arguments["model_settings"], arguments.get("prompt")
         shown: dict[str, Any] = {"model": self._name, "input": arguments["input"]}
         for name, own in _SETTINGS.items():
@@ -427,19 +428,19 @@ class ModelCall:
             shown["prompt"] = prompt
         return SDKCall("openai-responses", shown)
 
-    def _apply(self, arguments: Arguments, shown: SDKCall, gate: ModelGate) -> Arguments:
-        """What to call the model with."""
+    def _apply_request(self, arguments: Arguments, shown: SDKCall, gate: ModelGate) -> Arguments:
+        """Return the arguments to call the model with."""
         request, applied = gate.request, dict(arguments)
         if gate.holds_back and arguments["tracing"] is ModelTracing.ENABLED:
-            # What hooks may take out of the response must not be in the model's span.
+            # The model's span must not hold what hooks may take out of the response.
             applied["tracing"] = ModelTracing.ENABLED_WITHOUT_DATA
         if request is shown:
             return applied
         applied["input"] = request["input"]
         if request.get("model") != shown["model"]:
             self._face.warn(
-                f"a hook set the model {request.get('model')!r}, which the agent chooses; it was "
-                "left out"
+                f"a hook set the model {request.get('model')!r}, but only the agent can choose it; "
+                "it was ignored"
             )
         changes = {
             own: request.get(name)
@@ -455,7 +456,7 @@ class ModelCall:
             handoffs = arguments["handoffs"]
             applied["handoffs"] = [h for h in handoffs if h.tool_name in gate.allowed]
             if not applied["tools"] and not applied["handoffs"]:
-                # An API takes no choice where there is nothing to choose from.
+                # The API rejects a tool choice if there are no tools.
                 changes["tool_choice"] = None
         if changes:
             applied["model_settings"] = replace(arguments["model_settings"], **changes)
@@ -464,8 +465,8 @@ class ModelCall:
     # -- responses
 
     def _drop_refused(self, response: Response) -> Response:
-        """The response without calls that hooks do not allow and that could not be refused when
-        they are made."""
+        """Return the response without calls that hooks do not allow, if they cannot be refused when
+        they run."""
         allowed = self._run.allowed
         if allowed is None:
             return response
@@ -491,7 +492,8 @@ class ModelCall:
         return put_output(response, [*left, *make_response(said).output])
 
     def _reply(self, said: "str | Response", end: HooklineError) -> Response:
-        """A reply that ends the run; raises ``end`` where the agent's output is no text."""
+        """Make a reply that ends the run; raise ``end`` if it does not have the agent's output
+        type."""
         reply = make_response(said) if isinstance(said, str) else settle_ids(said)
         schema = self._given["output_schema"]
         if schema is not None and not schema.is_plain_text():
@@ -502,7 +504,7 @@ class ModelCall:
         return reply
 
     def _check_output(self, response: Response) -> None:
-        """Raises BlockedByHook where hooks made a structured answer one that is none."""
+        """Raise BlockedByHook if hooks made a structured answer invalid."""
         schema = self._given["output_schema"]
         if schema is None or schema.is_plain_text() or not is_final(response):
             return

@@ -1,7 +1,7 @@
 """The runner in front of the SDK's default one.
 
-A run's ``RunConfig`` and ``Session`` can be seen nowhere else. It notes them, has the models hooked
-that are looked up by a name, and leaves everything else to the runner that was there.
+Only a runner sees a run's ``RunConfig`` and ``Session``. This one notes them, hooks the models that
+are looked up by name, and leaves everything else to the runner behind it.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from hookline.adapters.openai_agents.items import Mark, put_mark, read_mark
 from hookline.adapters.openai_agents.model import HookedModel, HookedProvider
 from hookline.adapters.openai_agents.runs import Facts, agent_instead, noting
 
-# The options of a run whose conversation the provider keeps.
+# The options by which the provider keeps the conversation.
 _KEEPING = ("conversation_id", "previous_response_id", "auto_previous_response_id")
 R = TypeVar("R", RunResult, RunResultStreaming)
 
@@ -27,7 +27,7 @@ class NotingRunner(AgentRunner):
         self._inner = inner
 
     async def run(self, starting_agent: Any, input: Any, **options: Any) -> RunResult:
-        """Run an agent, with what is known of the run at hand."""
+        """Run an agent, and note what is known of the run."""
         agent, options, facts = _prepare(starting_agent, input, options)
         with noting(facts):
             return _mark_questions(await self._inner.run(agent, input, **options), facts)
@@ -49,18 +49,18 @@ class NotingRunner(AgentRunner):
 
 
 def install_runner() -> None:
-    """Stand in front of the default runner, unless that is so already."""
+    """Put this runner in front of the default one, once."""
     runner = get_default_agent_runner()
     if not isinstance(runner, NotingRunner):
         set_default_agent_runner(NotingRunner(runner))
 
 
 def _mark_questions(result: R, facts: Facts) -> R:
-    """The result, whose open questions say what hooks answered, so that its state says it too."""
+    """Mark the result's open questions with what hooks answered, so that its state holds that."""
     for item in result.interruptions:
         mark = read_mark(item)
         if not isinstance(mark, Mark):
-            # An agent that runs as a tool has marked its own.
+            # An agent that runs as a tool has marked its own questions.
             question = facts.questions.get(item.call_id or "", {})
             is_its = question.get("tool_name") == item.qualified_name
             mark = Mark(question if is_its else {})
@@ -98,7 +98,7 @@ def _prepare(
     )
     facts.session_id = next((id for id in ids if isinstance(id, str) and id.strip()), None)
     if _has_other_model(facts):
-        # Nobody sees when it is called, so that nobody knows which calls are those of the state.
+        # Hooks do not see that model, so nothing tells which calls belong to the state.
         facts.questions.clear()
     if guard is not None:
         options = {**options, "run_config": _hook_names(config)}
@@ -106,7 +106,7 @@ def _prepare(
 
 
 def _hook_names(config: RunConfig | dict[str, Any] | None) -> RunConfig | dict[str, Any]:
-    """The configuration with a provider whose models are hooked."""
+    """Return the configuration with a provider whose models are hooked."""
     if config is None:
         return RunConfig(model_provider=HookedProvider(MultiProvider()))
     if isinstance(config, dict):
@@ -120,15 +120,15 @@ def _has_other_model(facts: Facts) -> bool:
 
 
 def find_bypass(agent: Agent[Any], facts: Facts) -> str | None:
-    """How a run goes around the hooks of its model; None if it does not."""
+    """Return how a run bypasses the hooks of its model; None if it does not."""
     if _has_other_model(facts):
         return (
-            "the model of RunConfig(model=…) goes around hooks: no hook sees what it is sent and "
-            "answers, and no turn; give the model to the agent, or its name to RunConfig"
+            "the model of RunConfig(model=…) bypasses hooks: they see neither its requests and "
+            "responses nor the turn; give the model to the agent, or its name to RunConfig"
         )
     if not facts.hooks_names and not isinstance(agent.model, Model):
         return (
-            f"the run began with an agent that has no hooks, so the model of {agent.name} goes "
-            "around them; start the run with hooked(agent)"
+            f"the run began with an agent that has no hooks, so the model of {agent.name} bypasses "
+            "hooks; start the run with hooked(agent)"
         )
     return None

@@ -1,4 +1,5 @@
-"""A run of the SDK, and what its tools and its model must know of it: neither is told."""
+"""A run of the SDK, in context variables for its tools and its model, which the SDK does not
+tell."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ _NOT_NOTED = (
     "set_default_agent_runner() before hooked(), and run agents with Runner"
 )
 _FACTS: ContextVar[Facts | None] = ContextVar("hookline_run_facts", default=None)
-# The run whose turn it is, for its model.
+# The run whose model is called next.
 _CURRENT: ContextVar["Run | None"] = ContextVar("hookline_run", default=None)
 # The run whose tool is running: runs that the tool starts belong to it.
 _OUTER: ContextVar["Run | None"] = ContextVar("hookline_outer_run", default=None)
@@ -60,29 +61,29 @@ _INSTEAD: ContextVar[tuple[Agent[Any], Agent[Any]] | None] = ContextVar(
 
 
 def current_run() -> "Run | None":
-    """The run whose turn it is, None where no hooked agent has one."""
+    """Return the run whose model is called next, None if no hooked agent runs."""
     return _CURRENT.get()
 
 
 def outer_run() -> "Run | None":
-    """The run whose tool is running here."""
+    """Return the run whose tool is running in this context."""
     return _OUTER.get()
 
 
 def run_facts() -> Facts | None:
-    """What is known of the run that is under way here."""
+    """Return what is known of the run under way in this context."""
     return _FACTS.get()
 
 
 def agent_instead(agent: Agent[Any]) -> Agent[Any]:
-    """The agent to run in another's place, or that agent itself."""
+    """Return the agent to run in place of another, or that agent itself."""
     instead = _INSTEAD.get()
     return instead[1] if instead is not None and instead[0] is agent else agent
 
 
 @contextmanager
 def run_instead(agent: Agent[Any], other: Agent[Any]) -> Iterator[None]:
-    """Have another agent run where one of the SDK's agent tools runs its own."""
+    """Run another agent where one of the SDK's agent tools would run its own."""
     token = _INSTEAD.set((agent, other))
     try:
         yield
@@ -118,7 +119,7 @@ class Run:
         self._told: set[str] = set()
 
     def learn(self, facts: Facts | None) -> None:
-        """Take what the runner knows; a stored run is read before it goes on."""
+        """Take over what the runner knows; a stored run is read before it goes on."""
         self.facts = facts
         if facts is not None and facts.stop is not None:
             self.end(facts.stop)
@@ -145,12 +146,12 @@ class Run:
         return self.conversation.face
 
     def may_answer(self, name: str, event: HookEventName = HookEventName.BEFORE_TOOL) -> bool:
-        """Whether hooks have a say in a tool. A run that is read from a store does not know its
-        session yet."""
+        """True if a hook matches a tool. Asks the hooks of all sessions, since a stored run does
+        not know its session yet."""
         return self.guard.conversations.hooks.may_answer(event, name)
 
     async def begin(self, *, goes_on: bool) -> None:
-        """Fire SessionStart if it is the first that happens in this conversation."""
+        """Fire SessionStart, if nothing has happened in this conversation yet."""
         if not self.has_begun:
             self.has_begun = True
             has_history = goes_on or self.is_resumed
@@ -158,20 +159,20 @@ class Run:
             await self.conversation.start(self.face, source)
 
     def end(self, reason: str) -> None:
-        """Let no further tool run and no further model be called, in the outer runs neither."""
+        """Let no further tool run and no further model be called, also in outer runs."""
         root = self.root
         root.stop = reason
         if root.facts is not None:
             root.facts.stop = reason
 
     def note_question(self, call_id: str, gate: ToolGate, given: ToolInput) -> None:
-        """The user is asked about a call: keep what hooks answered until there is an answer."""
+        """Keep what hooks answered about a call until the user answers."""
         if self.facts is not None:
             self.facts.questions[call_id] = make_mark(gate, given, self.root.session_id)
 
     def find_answer(self, name: str, given: ToolInput) -> Mapping[str, Any] | None:
-        """What hooks answered to this call before the run was interrupted. It counts for the input
-        that they saw alone."""
+        """Return what hooks answered about this call before the run was interrupted. It holds only
+        for the input that they saw."""
         for mark in () if self.facts is None else self.facts.questions.values():
             answered = mark.get("answered")
             is_same = mark.get("tool_name") == name and mark.get("tool_input") == given
@@ -180,8 +181,7 @@ class Run:
         return None
 
     def notice(self, problem: str | None) -> None:
-        """Tell people, once a run, of what hooks do not reach; raises HooklineError in strict
-        mode."""
+        """Warn, once a run, about what hooks do not see; raise HooklineError in strict mode."""
         hooks = self.guard.conversations.hooks
         if problem is None or problem in self._told or hooks.is_off():
             return
@@ -195,13 +195,13 @@ class Run:
             self.guard.conversations.hooks.warn(problem)
 
     def check_runner(self) -> None:
-        """Notice a run that another runner began. A tool and a model can tell, for they are called
-        in a run alone."""
+        """Warn about a run that another runner began. Called by tools and models, which run only
+        within a run."""
         if self.facts is None:
             self.notice(_NOT_NOTED)
 
     def find_hindrance(self, name: str) -> str | None:
-        """Why a tool may not run, whatever its hooks say; None if it may."""
+        """Return why a tool may not run before its hooks are asked, None if it may."""
         if self.root.stop is not None:
             return self.root.stop
         if self.allowed is None or name in self.allowed:
@@ -222,8 +222,8 @@ class Run:
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
     ) -> ToolGate:
-        """Fire BeforeTool. A question is put at once where the user gave ``confirm``; else the SDK
-        is to interrupt the run for it, where it can."""
+        """Fire BeforeTool. With ``confirm`` the user is asked at once; else the SDK interrupts the
+        run to ask, where it can."""
         confirm = self.guard.confirm
 
         async def ask(request: ConfirmationRequest) -> bool:
@@ -247,12 +247,12 @@ class Run:
         )
 
     def is_deferred(self, gate: ToolGate) -> bool:
-        """Whether the SDK must ask the user about a call."""
+        """True if the SDK must ask the user about a call."""
         return gate.refusal is None and gate.asks and self.guard.confirm is None
 
     @contextmanager
     def inside_tool(self) -> Iterator[None]:
-        """Runs that are started here belong to this one."""
+        """Make runs that start within belong to this one."""
         token = _OUTER.set(self)
         try:
             yield
@@ -260,7 +260,7 @@ class Run:
             _OUTER.reset(token)
 
     def take_turn(self) -> None:
-        """It is this run's turn: its model is called next."""
+        """Note that this run's model is called next."""
         _CURRENT.set(self)
 
     def note_outcome(self, outcome: ToolOutcome) -> None:
@@ -270,7 +270,7 @@ class Run:
 
 @contextmanager
 def noting(facts: Facts) -> Iterator[None]:
-    """A run begins here, of which this is known."""
+    """Note the facts of a run that begins within."""
     noted, run = _FACTS.set(facts), _CURRENT.set(None)
     try:
         yield

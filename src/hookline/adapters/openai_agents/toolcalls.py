@@ -1,8 +1,8 @@
 """Function tools behind hooks: copies for one turn of a run.
 
-The SDK asks for an approval before it runs a tool. BeforeTool fires when the model has called the
-tool, or with that question where hooks do not see the model, and at the latest when the tool is to
-run; what hooks answered is kept under the call's id in between.
+The SDK checks for approval before it runs a tool. BeforeTool fires when the model calls the tool,
+or with that check if hooks do not see the model, and at the latest before the tool runs; in
+between, the answer is kept under the call's id.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ from hookline.wire.events import HookEventName
 T = TypeVar("T")
 _EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
-# The attribute by which the SDK knows that a text stands in for an output that has a schema.
+# The attribute that tells the SDK that a text replaces an output with a schema.
 _STANDS_IN = "_function_tool_default_failure_handled"
-# The method of invokers that the SDK makes itself, of decorated functions and the like.
+# The method of invokers that the SDK makes itself, as for decorated functions.
 _BINDS = "__agents_bind_function_tool__"
 
 
 def tool_name(tool: Any) -> str:
-    """The name that hooks know a tool by."""
+    """Return the name of a tool for hooks."""
     space = getattr(tool, "_tool_namespace", None)
     return f"{space}.{tool.name}" if space else str(tool.name)
 
@@ -73,20 +73,20 @@ async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Non
         elif gate.refusal is not None and gate.refusal.stop_reason is not None:
             run.end(gate.refusal.stop_reason)
         elif gate.refusal is not None and guarded.tool.needs_approval is not False:
-            # The user must not be asked about what does not run.
+            # The user must not be asked about a call that does not run.
             asked.add(id(tool))
     for tool, guarded, _, _ in pending:
         policy = guarded.tool.needs_approval
         if id(tool) not in asked and not callable(policy):
-            # Where the SDK has a function to ask, it has the user asked about all arguments that
-            # it cannot read.
+            # With a function here, the SDK would ask the user about any arguments that it cannot
+            # parse.
             tool.needs_approval = policy
 
 
 class GuardedFunction:
-    """How a function tool is called behind hooks, MCP tools and agents as tools among them."""
+    """Calls a function tool behind hooks; MCP tools and agents as tools are function tools too."""
 
-    # The SDK asks for it with every call, and it is long to be found.
+    # The SDK inspects it with every call, which is slow without this.
     __signature__ = Signature(
         [
             Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=ToolContext[Any]),
@@ -136,7 +136,7 @@ class GuardedFunction:
             return await self._invoke(self.tool, ctx, arguments)
         await run.begin(goes_on=False)
         if _is_continued(ctx):
-            # It was let run, and the run of its agent was interrupted.
+            # Hooks let it run before, and then the run of its agent was interrupted.
             gate = await self.open(given, ctx.tool_call_id, {})
         elif gate is None:
             gate = await self.open(given, ctx.tool_call_id, answered)
@@ -161,7 +161,7 @@ class GuardedFunction:
             if outcome.replaced:
                 run.face.warn(
                     f"hooks rejected the result of {self.name} or stopped the run after it, but it "
-                    f"raised, which goes on to the caller: {outcome.text}"
+                    f"raised, and the caller gets the exception: {outcome.text}"
                 )
             raise
         if _is_continued(ctx):
@@ -170,20 +170,22 @@ class GuardedFunction:
             outcome = await gate.finish(error=errors[-1])
         else:
             outcome = await gate.finish(result=value)
-        outcome = await gate.follow(outcome, partial(self._find, ctx), confirm=run.guard.confirm)
+        outcome = await gate.follow(
+            outcome, partial(self._find_tool, ctx), confirm=run.guard.confirm
+        )
         run.note_outcome(outcome)
         if errors and not outcome.replaced and not outcome.followed:
-            # The tool says itself what the model reads of an error.
+            # The tool decides what the model reads of an error.
             added = outcome.added
             return self._put_text(ctx, f"{value}\n\n{added}" if added else value)
-        result = _apply(outcome)
+        result = _apply_outcome(outcome)
         return result if result is outcome.value else self._put_text(ctx, result)
 
     async def _invoke(self, tool: FunctionTool, ctx: ToolContext[Any], arguments: str) -> Any:
         with self._run.inside_tool():
             if tool.timeout_seconds is None and hasattr(tool.on_invoke_tool, _BINDS):
                 return await tool.on_invoke_tool(ctx, arguments)
-            # Others may have to be timed, or want another context.
+            # Other tools may need a timeout or another context.
             return await invoke_function_tool(function_tool=tool, context=ctx, arguments=arguments)
 
     async def _needs_approval(
@@ -191,7 +193,7 @@ class GuardedFunction:
     ) -> bool:
         run = self._run
         gate = run.gates.get(call_id)
-        # What was called before the run was interrupted has been through its hooks.
+        # Hooks have seen the calls from before the run was interrupted.
         is_new = run.has_called or not run.is_resumed
         if gate is None and is_new and run.find_hindrance(self.name) is None:
             gate = run.gates[call_id] = await self.open(params, call_id)
@@ -205,14 +207,14 @@ class GuardedFunction:
         return await ask_policy(self.tool.needs_approval, ctx, params, call_id)
 
     def _put_text(self, ctx: ToolContext[Any], result: Any) -> Any:
-        """A result in the place of the tool's own."""
+        """Return a result in place of the tool's own."""
         if self.tool.output_json_schema is not None and isinstance(result, str):
             setattr(ctx, _STANDS_IN, True)
         return result
 
-    def _find(self, ctx: ToolContext[Any], name: str) -> Execute | None:
-        """How to run another tool of the agent; one that is checked or approved first cannot
-        follow at once."""
+    def _find_tool(self, ctx: ToolContext[Any], name: str) -> Execute | None:
+        """Return a function that runs another tool of the agent; None for a tool that needs
+        approval or has guardrails."""
         tool = self._run.tools.get(name)
         if not isinstance(tool, FunctionTool):
             return None
@@ -235,13 +237,13 @@ class GuardedFunction:
 
 
 def hook_agent_tool(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
-    """A tool that runs an agent, with that agent's hooked one in its place."""
+    """Return a tool that runs an agent, with the hooked agent instead."""
     invoker = _AgentInvoker(tool.on_invoke_tool, tool._agent_instance, agent)
     return copy_with(tool, on_invoke_tool=invoker, _agent_instance=agent)
 
 
 class _AgentInvoker:
-    """How the tool that runs an agent is called."""
+    """Calls a tool that runs an agent, with the hooked agent instead."""
 
     def __init__(self, invoker: Any, agent: Agent[Any], hooked: Agent[Any]) -> None:
         self.invoker = invoker
@@ -257,7 +259,7 @@ class _AgentInvoker:
 
 
 def _is_continued(ctx: ToolContext[Any]) -> bool:
-    """Whether the call waits for an answer to what the agent asks that it runs."""
+    """True if the call continues the run of an agent that was interrupted for a question."""
     if ctx.tool_call is None:
         return False
     held = peek_agent_tool_run_result(ctx.tool_call, scope_id=get_agent_tool_state_scope(ctx))
@@ -265,7 +267,7 @@ def _is_continued(ctx: ToolContext[Any]) -> bool:
 
 
 def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = None) -> bool:
-    """Whether the SDK's user has approved a call."""
+    """True if the user has approved a call."""
     if call_id is None:
         assert isinstance(ctx, ToolContext)
         call_id = ctx.tool_call_id
@@ -274,7 +276,8 @@ def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = No
 
 
 def _note_errors(tool: FunctionTool, errors: list[Exception]) -> FunctionTool:
-    """The tool, which notes what its function raises before the SDK makes a text of it."""
+    """Return the tool so that it notes its function's exceptions, before the SDK turns them into
+    text."""
     bind = getattr(tool.on_invoke_tool, _BINDS, None)
     if bind is None:
         return tool
@@ -308,7 +311,7 @@ def _are_structured(value: object) -> bool:
 
 
 def read_output(value: Any) -> ToolResult:
-    """What hooks are shown of a tool's output: texts, and what kind of thing else it is."""
+    """Read a tool's output for hooks: texts, and the kind of anything else."""
     if _is_structured(value):
         value = [value]
     if _are_structured(value):
@@ -324,8 +327,8 @@ def _show_part(part: Any) -> dict[str, Any]:
     return {"type": kind, **{name: value for name, value in shown.items() if value}}
 
 
-def _apply(outcome: ToolOutcome) -> Any:
-    """What the tool's call gives the SDK: the tool's own object where hooks changed nothing."""
+def _apply_outcome(outcome: ToolOutcome) -> Any:
+    """Return what the SDK gets from the call: the tool's own object if hooks changed nothing."""
     value, added = outcome.value, outcome.added
     if outcome.replaced or not outcome.ran:
         return outcome.text
@@ -339,13 +342,13 @@ def _apply(outcome: ToolOutcome) -> Any:
 
 
 async def ask_policy(policy: Any, *given: Any) -> bool:
-    """What a tool's own policy says of an approval."""
+    """True if the tool's own policy requires approval."""
     answer = policy(*given) if callable(policy) else policy
     return bool(await answer if isawaitable(answer) else answer)
 
 
 def copy_with(value: T, **changes: Any) -> T:
-    """A copy of the same class whose constructor does not run: it would normalize all anew."""
+    """Return a copy with changes, without running the constructor, which would normalize again."""
     copied = object.__new__(type(value))
     copied.__dict__.update(value.__dict__)
     copied.__dict__.update(changes)

@@ -1,8 +1,8 @@
-"""The capability that users give their agents, and the one of each run that is made of it.
+"""The capability that users give their agents, and the one it makes for each run.
 
-It stands innermost of all: hooks see what really goes to the model and the tools, and no other
+It is the innermost capability: hooks see what really goes to the model and the tools, and no other
 capability sees what hooks take out. A run that hooks end early ends with a reply in the model's
-place, so that the framework itself makes the result of it.
+place, so that the framework makes the result.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,9 +75,9 @@ _MODEL_EVENTS = (
     HookEventName.BEFORE_MODEL,
     HookEventName.AFTER_MODEL,
 )
-# What a tool raises for the model to read; the run goes on.
+# Exceptions of a tool that the model reads; the run goes on.
 _FOR_MODEL = (ToolRetryError, ToolFailedError, ModelRetry, ToolFailed)
-# A text is the final answer of these modes, not the form of a structured one.
+# Output modes in which a text can be the final answer.
 _TEXT_MODES = ("text", "tool", "tool_or_text")
 _MARK = {"source": "hookline"}
 _TRANSLATOR = PydanticAITranslator()
@@ -110,11 +110,11 @@ class HooklineCapability(AbstractCapability[Any]):
         self._defer = defer
 
     def get_ordering(self) -> CapabilityOrdering:
-        """Innermost: nearest to the model and the tools."""
+        """Ask for the innermost position, nearest to the model and the tools."""
         return CapabilityOrdering(position="innermost")
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
-        """The hooks of one run, in its session."""
+        """Return the hooks of one run, in its session."""
         name = ctx.conversation_id if self._session_id is None else self._session_id(ctx)
         return _HookedRun(self, self._conversations.of(name))
 
@@ -147,15 +147,15 @@ class _HookedRun(HooklineCapability):
         # Why hooks refused the prompt, and why they stopped the run.
         self._refusal: str | None = None
         self._stop: str | None = None
-        # The end that a reply in the model's place should have been.
+        # What to raise if the framework rejects the reply that hooks gave in the model's place.
         self._end: HooklineError | None = None
         self._allowed: frozenset[str] | None = None
         self._gates: dict[str, ToolGate] = {}
-        # What hooks rewrote the inputs of calls into, by the calls' ids.
+        # By call id, the inputs that hooks rewrote.
         self._rewritten: dict[str, ToolInput] = {}
-        # The tools whose calls are deferred here, and why: "external" or "unapproved".
+        # The tools whose calls are deferred here, and their kind: "external" or "unapproved".
         self._deferred: dict[str, str] = {}
-        # The ids of calls that follow others at once, whose hooks run around them already.
+        # The ids of calls that hooks made after another, whose hooks are running already.
         self._following: set[str] = set()
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
@@ -173,7 +173,7 @@ class _HookedRun(HooklineCapability):
         """End the turn with the run's result, or send the agent back."""
         if not isinstance(result, End):
             return result
-        # The framework has taken the reply; whatever asks the model again begins anew.
+        # The framework has accepted the reply, so a later model call starts afresh.
         self._end = None
         output = result.data.output
         if self._refusal is not None:
@@ -190,10 +190,10 @@ class _HookedRun(HooklineCapability):
         prompt = node.user_prompt
         is_new = prompt is not None
         if prompt is None:
-            prompt = _last_prompt(ctx.messages)
-            is_last = prompt is not None and prompt is _last_prompt(ctx.messages[-1:])
+            prompt = _find_last_prompt(ctx.messages)
+            is_last = prompt is not None and prompt is _find_last_prompt(ctx.messages[-1:])
             is_new = is_last and node.deferred_tool_results is None
-        self._turn = TurnGate(self._conversation, _text_of_prompt(prompt))
+        self._turn = TurnGate(self._conversation, _read_prompt(prompt))
         if not is_new:
             # A turn that was interrupted goes on.
             return
@@ -205,7 +205,7 @@ class _HookedRun(HooklineCapability):
             else:
                 self._refusal = start.refusal
         elif start.texts:
-            ctx.enqueue(_beside(start.texts))
+            ctx.enqueue(_mark_text(start.texts))
 
     async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
         assert self._turn is not None
@@ -220,7 +220,8 @@ class _HookedRun(HooklineCapability):
             ctx.enqueue(end.send_back)
         else:
             self.face.warn(
-                f"AfterAgent hooks sent the turn back, which run_stream cannot do: {end.send_back}"
+                "AfterAgent hooks sent the turn back, but run_stream cannot go on; use run "
+                f"instead: {end.send_back}"
             )
 
     # -- the model
@@ -228,18 +229,18 @@ class _HookedRun(HooklineCapability):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Give the model what hooks kept for its next request; keep from the history what hooks
-        refused. A stream has copied the history by the time that the run ends."""
+        """Add what hooks kept for this request, and remove a refused prompt from the history: at
+        the end of the run it would be too late for a stream, which has copied the history."""
         if self._refusal is not None:
-            # A prompt that came with the history is not marked as this run's yet.
+            # A prompt that came with the history does not have this run's id yet.
             del ctx.messages[-1:]
             _forget_run(ctx)
         elif kept := self._conversation.take():
-            ctx.enqueue(_beside(kept))
+            ctx.enqueue(_mark_text(kept))
         return request_context
 
     def get_wrapper_model(self, model: Model) -> Model | None:
-        """A model behind hooks, where hooks could have something to say."""
+        """Return the model behind hooks, None if no hook applies to it."""
         is_over = self._stop is not None or self._refusal is not None or self._end is not None
         if is_over or not self.face.may_skip(*_MODEL_EVENTS):
             return GuardedModel(model, self)
@@ -247,9 +248,9 @@ class _HookedRun(HooklineCapability):
         return None
 
     async def open_model(self, call: PydanticAICall) -> "ModelGate | ModelResponse":
-        """The gate of a call that may be made, or the reply in its place."""
+        """Return the gate of a call that may be made, or the reply in its place."""
         if self._end is not None:
-            # The framework wants another answer than hooks gave.
+            # The framework rejected the reply that hooks gave.
             raise self._end
         if self._refusal is not None:
             return self._reply(call, self._refusal, BlockedByHook("the turn", self._refusal))
@@ -272,7 +273,7 @@ class _HookedRun(HooklineCapability):
     async def close_model(
         self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
     ) -> ModelResponse:
-        """The response as AfterModel hooks leave it."""
+        """Return the response as AfterModel hooks leave it."""
         shown = show_outputs(response, call.parameters)
         outcome = await gate.finish(shown)
         if outcome.message:
@@ -285,13 +286,13 @@ class _HookedRun(HooklineCapability):
             reply = self._reply(call, outcome.response, end)
         else:
             return put_outputs(outcome.response, shown, response)
-        # What the model was asked has its price, whatever came of it.
+        # The model call used tokens, even if hooks rejected its response.
         return replace(reply, usage=response.usage, model_name=response.model_name)
 
     def _reply(
         self, call: PydanticAICall, said: "str | ModelResponse", end: HooklineError
     ) -> ModelResponse:
-        """A reply that ends the run; raises ``end`` where the run's output is no text."""
+        """Make a reply that ends the run; raise ``end`` if the run's output cannot be a text."""
         parameters = call.parameters
         assert parameters is not None
         if not parameters.allow_text_output or parameters.output_mode not in _TEXT_MODES:
@@ -307,8 +308,8 @@ class _HookedRun(HooklineCapability):
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        """Have calls that are approved or run elsewhere deferred here, once hooks have seen them:
-        a stream of the framework's ends with such a call before that."""
+        """Defer calls that need approval or run elsewhere here, after hooks have seen them:
+        otherwise a stream of the framework would end with such a call before hooks see it."""
         return [self._defer_here(tool) if tool.defer else tool for tool in tool_defs]
 
     def _defer_here(self, tool: ToolDefinition) -> ToolDefinition:
@@ -327,7 +328,7 @@ class _HookedRun(HooklineCapability):
         """Fire BeforeTool; what hooks rewrite is validated by the tool's schema afterwards."""
         if call.tool_call_id in self._following:
             return args
-        # Some models use the ids of earlier calls again.
+        # Some models reuse the ids of earlier calls.
         self._gates.pop(call.tool_call_id, None)
         self._rewritten.pop(call.tool_call_id, None)
         self._check_call(call.tool_name)
@@ -337,7 +338,7 @@ class _HookedRun(HooklineCapability):
         gate = await self._open_gate(ctx, call, given)
         if gate.input is given:
             return args
-        # A schema may read JSON less strictly than Python's values.
+        # A schema may accept JSON less strictly than Python values.
         is_json = isinstance(args, str)
         return to_json(gate.input, serialize_unknown=True).decode() if is_json else gate.input
 
@@ -350,8 +351,8 @@ class _HookedRun(HooklineCapability):
         args: RawArgs,
         error: ValidationError | ModelRetry,
     ) -> dict[str, Any]:
-        """Tell the model of a rewritten input that the schema refuses. To try again would not
-        help, since hooks would rewrite the input again."""
+        """Tell the model that the schema rejects a rewritten input. A retry would not help, since
+        hooks would rewrite the input again."""
         if call.tool_call_id not in self._rewritten:
             raise error
         raise _refuse_rewritten(call.tool_name, error) from error
@@ -364,10 +365,10 @@ class _HookedRun(HooklineCapability):
         tool_def: ToolDefinition,
         args: dict[str, Any],
     ) -> dict[str, Any]:
-        """Ask the user where hooks want it, now that the arguments are known to be valid."""
+        """Ask the user if hooks want that, now that the arguments are valid."""
         gate = self._gates.get(call.tool_call_id)
         if gate is not None and gate.asks and not ctx.tool_call_approved:
-            await self._ask(ctx, gate)
+            await self._ask_user(ctx, gate)
         return args
 
     async def wrap_tool_execute(
@@ -390,12 +391,12 @@ class _HookedRun(HooklineCapability):
             if given is None:
                 self._defer_call(ctx, call, None)
                 return await handler(args)
-            # Another capability had the validation skipped, and BeforeTool with it, or the model's
-            # arguments were no object, and the schema took them all the same.
+            # Another capability skipped the validation, and BeforeTool with it, or the model's
+            # arguments were not an object, but the schema accepted them.
             gate = await self._open_gate(ctx, call, given)
             self._gates.pop(call.tool_call_id)
             if gate.asks and not ctx.tool_call_approved:
-                await self._ask(ctx, gate)
+                await self._ask_user(ctx, gate)
             if gate.input is not given:
                 args = _validate_rewritten(ctx, name, gate.input)
         self._defer_call(ctx, call, gate)
@@ -424,7 +425,7 @@ class _HookedRun(HooklineCapability):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
-        """Leave no question open beside a call that stopped the run."""
+        """Answer all open questions if a call stopped the run."""
         if self._stop is None:
             return None
         return DeferredToolResults(
@@ -433,7 +434,7 @@ class _HookedRun(HooklineCapability):
         )
 
     def _check_call(self, name: str) -> None:
-        """Raises ToolFailed for a call that is not to run, whatever its hooks say."""
+        """Raise ToolFailed for a call that must not run, before its hooks are asked."""
         end = self._refusal if self._stop is None else self._stop
         if end is not None:
             raise ToolFailed(end)
@@ -441,8 +442,8 @@ class _HookedRun(HooklineCapability):
             raise ToolFailed(describe_refused_call(name))
 
     def _read_args(self, name: str, args: RawArgs) -> ToolInput | None:
-        """The input that hooks are shown; None where no hook matches, or it is no input at all,
-        which the tool's schema refuses."""
+        """Return the input for hooks; None if no hook matches, or if it is not an object, which the
+        tool's schema rejects."""
         may_answer = self.face.may_answer
         if not may_answer(HookEventName.BEFORE_TOOL, name) and not may_answer(
             HookEventName.AFTER_TOOL, name
@@ -450,7 +451,7 @@ class _HookedRun(HooklineCapability):
             return None
         if isinstance(args, str):
             try:
-                # The parser that the framework reads it with, so that both read the same.
+                # The framework's own parser, so that both read the same.
                 args = from_json(args or "{}")
             except ValueError:
                 return None
@@ -459,7 +460,7 @@ class _HookedRun(HooklineCapability):
     async def _open_gate(
         self, ctx: RunContext[Any], call: ToolCallPart, given: ToolInput
     ) -> ToolGate:
-        """Fire BeforeTool; raises ToolFailed for a call that hooks do not let run."""
+        """Fire BeforeTool; raise ToolFailed for a call that hooks refuse."""
         gate = await self.face.tool_gate(
             call.tool_name,
             given,
@@ -478,13 +479,13 @@ class _HookedRun(HooklineCapability):
             self._rewritten[call.tool_call_id] = gate.input
         return gate
 
-    async def _ask(self, ctx: RunContext[Any], gate: ToolGate) -> None:
-        """Ask the user, now or by deferring the call; raises ToolFailed if nobody can be asked or
+    async def _ask_user(self, ctx: RunContext[Any], gate: ToolGate) -> None:
+        """Ask the user, now or by deferring the call; raise ToolFailed if nobody can be asked or
         the answer is no."""
         reason = gate.before.reason or ""
         request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
         if self._deferred.get(gate.name) == "unapproved":
-            # Every call of this tool is asked about.
+            # The framework asks about every call of this tool.
             await announce_question(self.face, request)
             return
         if self._confirm is not None:
@@ -504,8 +505,7 @@ class _HookedRun(HooklineCapability):
             raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
 
     def _defer_call(self, ctx: RunContext[Any], call: ToolCallPart, gate: ToolGate | None) -> None:
-        """Raises what defers a call that hooks let run, of a tool that is approved first or runs
-        elsewhere."""
+        """Raise what defers a call, if its tool needs approval or runs elsewhere."""
         kind = self._deferred.get(call.tool_name)
         if kind == "external":
             self._hand_out_rewritten(ctx, call.tool_call_id)
@@ -514,8 +514,8 @@ class _HookedRun(HooklineCapability):
             raise ApprovalRequired(None if gate is None else _describe_question(gate))
 
     def _hand_out_rewritten(self, ctx: RunContext[Any], call_id: str) -> None:
-        """Have a call that runs elsewhere handed out with the input that hooks rewrote. The
-        framework hands out the call of the model's response itself."""
+        """Put the input that hooks rewrote into a call that runs elsewhere. The framework hands out
+        the call object of the model's response, so that is changed."""
         rewritten = self._rewritten.get(call_id)
         if rewritten is None:
             return
@@ -540,8 +540,8 @@ class _HookedRun(HooklineCapability):
         return any(type(each).handle_deferred_tool_calls not in own for each in found)
 
     async def _finish_failed(self, ctx: RunContext[Any], gate: ToolGate, error: Exception) -> None:
-        """Fire AfterTool for a tool that raised; raises what the model reads in the place of what
-        the tool has for it."""
+        """Fire AfterTool for a tool that raised; raise ToolFailed if hooks replace what the model
+        reads."""
         is_wrapped = isinstance(error, ToolRetryError | ToolFailedError)
         cause = error.__cause__ if is_wrapped and error.__cause__ is not None else error
         outcome = await gate.finish(error=cause)
@@ -551,7 +551,7 @@ class _HookedRun(HooklineCapability):
             if outcome.replaced:
                 self.face.warn(
                     f"hooks rejected the result of {gate.name} or stopped the run after it, but "
-                    f"it raised, which goes on to the caller: {outcome.text}"
+                    f"it raised, and the caller gets the exception: {outcome.text}"
                 )
         elif outcome.replaced:
             raise ToolFailed(outcome.text) from error
@@ -559,7 +559,7 @@ class _HookedRun(HooklineCapability):
             ctx.enqueue(outcome.added)
 
     def _find_tool(self, ctx: RunContext[Any]) -> Callable[[str], Execute | None]:
-        """How to run another tool of the agent, through its own validation."""
+        """Return a function that finds another tool of the agent, to run it with its validation."""
 
         def find(name: str) -> Execute | None:
             manager = ctx.tool_manager
@@ -577,13 +577,12 @@ class _HookedRun(HooklineCapability):
                     return await manager.handle_call(call, wrap_validation_errors=False)
                 except ValidationError as error:
                     raise ToolFailed(
-                        f"hooks called {name} with an input that it refuses, so it did not run: "
-                        f"{error}"
+                        f"hooks called {name} with an invalid input, so it did not run: {error}"
                     ) from error
                 except (CallDeferred, ApprovalRequired) as error:
                     raise ToolFailed(
-                        f"hooks called {name}, which has to be approved or run elsewhere, so it "
-                        "did not run"
+                        f"hooks called {name}, which needs approval or runs elsewhere, so it did "
+                        "not run"
                     ) from error
                 finally:
                     self._following.discard(call.tool_call_id)
@@ -594,8 +593,8 @@ class _HookedRun(HooklineCapability):
 
 
 def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -> dict[str, Any]:
-    """The input that hooks rewrote as the tool's schema reads it; raises ToolFailed if it does
-    not."""
+    """Validate the input that hooks rewrote with the tool's schema; raise ToolFailed if it is
+    invalid."""
     tool = ((ctx.tool_manager and ctx.tool_manager.tools) or {}).get(name)
     if tool is None:
         return rewritten
@@ -610,12 +609,12 @@ def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -
 
 def _refuse_rewritten(name: str, error: Exception) -> ToolFailed:
     return ToolFailed(
-        f"hooks rewrote the input of {name} into one that it refuses, so it did not run: {error}"
+        f"hooks rewrote the input of {name} into an invalid one, so it did not run: {error}"
     )
 
 
 def _describe_question(gate: ToolGate) -> dict[str, Any]:
-    """What the metadata of a deferred call tell the person who approves it."""
+    """Return the metadata of a deferred call, for the person who approves it."""
     before = gate.before
     reason = before.reason if gate.asks else None
     asked = {"reason": reason, "message": before.message, "tool_input": gate.input}
@@ -626,22 +625,22 @@ def _forget_run(ctx: RunContext[Any]) -> None:
     ctx.messages[:] = [message for message in ctx.messages if message.run_id != ctx.run_id]
 
 
-def _text_of_prompt(prompt: str | Sequence[Any] | None) -> str:
+def _read_prompt(prompt: str | Sequence[Any] | None) -> str:
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     texts = (item for item in prompt if isinstance(item, str | TextContent))
     return "\n\n".join(item if isinstance(item, str) else item.content for item in texts)
 
 
-def _beside(texts: Sequence[str]) -> TextContent:
-    """What hooks add to a prompt, marked so that it is not taken for one."""
+def _mark_text(texts: Sequence[str]) -> TextContent:
+    """Mark what hooks add to a prompt, so that it is not taken for one."""
     return TextContent("\n\n".join(texts), metadata=_MARK)
 
 
-def _last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
-    """The user's last prompt in a history that a run goes on with."""
+def _find_last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
+    """Return the user's last prompt in a history that a run continues."""
     for message in reversed(messages):
-        # What stands beside a tool's result is the tool's.
+        # Text beside a tool's result comes from the tool.
         if any(isinstance(part, ToolReturnPart) for part in message.parts):
             continue
         for part in reversed(message.parts):
@@ -657,7 +656,7 @@ def _is_marked(content: str | Sequence[Any]) -> bool:
 
 
 def _has_deferred(output_type: Any) -> bool:
-    """Whether DeferredToolRequests is among an agent's output types."""
+    """True if DeferredToolRequests is among an agent's output types."""
     if isinstance(output_type, Sequence) and not isinstance(output_type, str):
         return any(map(_has_deferred, output_type))
     return output_type is DeferredToolRequests or any(map(_has_deferred, get_args(output_type)))

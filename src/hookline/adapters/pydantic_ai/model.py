@@ -23,26 +23,26 @@ from hookline.translate.values import are_same
 
 
 class ModelHooks(Protocol):
-    """The hooks of a model's calls."""
+    """The hooks of model calls."""
 
     async def open_model(self, call: PydanticAICall) -> ModelGate | ModelResponse:
-        """The gate of a call that may be made, or the reply in its place."""
+        """Return the gate of a call that may be made, or the reply in its place."""
         ...
 
     async def close_model(
         self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
     ) -> ModelResponse:
-        """The response as AfterModel hooks leave it."""
+        """Return the response as AfterModel hooks leave it."""
         ...
 
 
 class GuardedModel(WrapperModel):
-    """A model whose every call goes through hooks."""
+    """A model whose calls go through hooks."""
 
     def __init__(self, wrapped: Model, hooks: ModelHooks) -> None:
         super().__init__(wrapped)
         self._model_hooks = hooks
-        # The call whose tokens were counted last, and what hooks said to it.
+        # The call whose tokens were counted last, and what hooks answered about it.
         self._counted: tuple[PydanticAICall, ModelGate | ModelResponse] | None = None
 
     async def request(
@@ -52,10 +52,10 @@ class GuardedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Call the model between its hooks."""
-        call, gate = await self._open(messages, model_settings, model_request_parameters)
+        call, gate = await self._open_call(messages, model_settings, model_request_parameters)
         if isinstance(gate, ModelResponse):
             return gate
-        response = await self.wrapped.request(*_arguments(gate.request))
+        response = await self.wrapped.request(*_list_arguments(gate.request))
         return await self._model_hooks.close_model(gate, response, call)
 
     @asynccontextmanager
@@ -66,12 +66,12 @@ class GuardedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Stream the model's response, as it comes if no AfterModel hook has a say in it."""
-        call, gate = await self._open(messages, model_settings, model_request_parameters)
+        """Stream the model's response, as it comes if there is no AfterModel hook."""
+        call, gate = await self._open_call(messages, model_settings, model_request_parameters)
         if isinstance(gate, ModelResponse):
             yield _replay(gate, model_request_parameters)
             return
-        streaming = self.wrapped.request_stream(*_arguments(gate.request), run_context)
+        streaming = self.wrapped.request_stream(*_list_arguments(gate.request), run_context)
         if not gate.holds_back:
             async with streaming as stream:
                 yield stream
@@ -80,7 +80,7 @@ class GuardedModel(WrapperModel):
             events = [event async for event in stream]
             response = stream.get()
         kept = await self._model_hooks.close_model(gate, response, call)
-        # The model's own: it has settled by now how an answer is to be told from other parts.
+        # The stream's own parameters, since the model may have changed them for its output mode.
         parameters = stream.model_request_parameters
         if kept is response:
             yield CompletedStreamedResponse(
@@ -95,27 +95,27 @@ class GuardedModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> RequestUsage:
-        """Count the request as hooks leave it: a provider counts what it is sent."""
-        self._counted = await self._open(messages, model_settings, model_request_parameters)
+        """Count the request as hooks leave it, which is what the provider gets."""
+        self._counted = await self._open_call(messages, model_settings, model_request_parameters)
         gate = self._counted[1]
         if isinstance(gate, ModelResponse):
             return RequestUsage()
-        return await self.wrapped.count_tokens(*_arguments(gate.request))
+        return await self.wrapped.count_tokens(*_list_arguments(gate.request))
 
     async def batch_encode(self, request: Any) -> Any:
-        """Refuse what hooks would not see."""
+        """Refuse a batch, which hooks would not see."""
         raise UserError(
-            "hooks of the model's events do not see what goes through a provider's batch API: "
-            "take BatchModelRequests out of the agent's capabilities, or the hooks"
+            "hooks do not see model calls through a provider's batch API; remove "
+            "BatchModelRequests from the agent's capabilities, or the hooks of model events"
         )
 
-    async def _open(
+    async def _open_call(
         self,
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
     ) -> tuple[PydanticAICall, ModelGate | ModelResponse]:
-        """The call, and its gate or the reply in its place. Hooks are asked once about a request
+        """Return the call, and its gate or the reply in its place. Hooks run once for a request
         that is counted and then made."""
         counted, self._counted = self._counted, None
         if (
@@ -137,5 +137,5 @@ def _replay(response: ModelResponse, parameters: ModelRequestParameters) -> Stre
     )
 
 
-def _arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
+def _list_arguments(call: PydanticAICall) -> tuple[Any, Any, Any]:
     return call.messages, call.settings, call.parameters

@@ -1,5 +1,5 @@
-"""Structured answers that a model gives by calling an output tool: hooks read them as JSON text,
-and what they make of the text is the answer."""
+"""Structured answers that a model gives by calling an output tool: hooks read and change them as
+JSON text."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from hookline.errors import BlockedByHook
 def show_outputs(
     response: ModelResponse, parameters: ModelRequestParameters | None
 ) -> ModelResponse:
-    """The response as hooks are shown it; the same object if it calls no output tool."""
+    """Return the response as hooks see it; the same object if it calls no output tool."""
     names = {tool.name for tool in parameters.output_tools} if parameters is not None else set()
     if not any(isinstance(p, ToolCallPart) and p.tool_name in names for p in response.parts):
         return response
@@ -30,8 +30,8 @@ def show_outputs(
 def put_outputs(
     changed: ModelResponse, shown: ModelResponse, response: ModelResponse
 ) -> ModelResponse:
-    """The response that hooks left, with its structured answers as calls again; raises
-    BlockedByHook where they left no JSON in the place of one."""
+    """Return the response that hooks left, with its structured answers as calls again; raise
+    BlockedByHook if they left no JSON in place of one."""
     if changed is shown:
         return response
     if shown is response:
@@ -45,42 +45,42 @@ def put_outputs(
     parts = list(changed.parts)
     if len(parts) == len(shown.parts):
         for place, call in calls.items():
-            parts[place] = _with_args(call, parts[place])
+            parts[place] = _put_args(call, parts[place])
         return replace(changed, parts=parts)
-    # Hooks gave one text for all: the answer is the JSON that it ends with.
+    # Hooks gave one text for all: the answer is the JSON at its end.
     texts = [place for place, part in enumerate(parts) if isinstance(part, TextPart)]
     if len(calls) != 1 or not texts:
-        raise _no_answer()
+        raise _refuse_answer()
     [call] = calls.values()
     last = parts[texts[-1]]
     assert isinstance(last, TextPart)
     try:
         said, _ = split_json(last.content)
     except ValueError:
-        raise _no_answer() from None
+        raise _refuse_answer() from None
     parts[texts[-1] :] = [
         *([replace(last, content=said)] if said else []),
-        _with_args(call, replace(last, content=last.content[len(said) :])),
+        _put_args(call, replace(last, content=last.content[len(said) :])),
         *parts[texts[-1] + 1 :],
     ]
     return replace(changed, parts=parts)
 
 
-def _with_args(call: ToolCallPart, part: ModelResponsePart) -> ToolCallPart:
-    """The call with the arguments of a text; the call itself if they are its own."""
+def _put_args(call: ToolCallPart, part: ModelResponsePart) -> ToolCallPart:
+    """Return the call with the arguments of a text; the call itself if they are the same."""
     text = part.content if isinstance(part, TextPart) else ""
     if text == call.args_as_json_str():
         return call
     try:
         args = from_json(text)
     except ValueError:
-        raise _no_answer() from None
+        raise _refuse_answer() from None
     if not isinstance(args, dict):
-        raise _no_answer()
+        raise _refuse_answer()
     return replace(call, args=text if isinstance(call.args, str) else args)
 
 
-def _no_answer() -> BlockedByHook:
+def _refuse_answer() -> BlockedByHook:
     return BlockedByHook(
         "the model's response", "hooks left no JSON object in place of its structured answer"
     )

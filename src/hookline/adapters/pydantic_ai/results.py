@@ -1,4 +1,4 @@
-"""What tools of Pydantic AI return, as hooks are shown it and with what hooks say applied."""
+"""Reads what Pydantic AI's tools return for hooks, and applies what hooks answer to it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from hookline.toolcall import ToolResult, as_tool_result, text_of
 
 
 def read_result(value: Any) -> ToolResult:
-    """What hooks are shown of a tool's result: what the model reads of it."""
+    """Read a tool's result for hooks: what the model reads of it."""
     if isinstance(value, ToolDenied):
         return ToolResult(value.message)
     returned = value.return_value if isinstance(value, ToolReturn) else value
@@ -23,7 +23,7 @@ def read_result(value: Any) -> ToolResult:
         more = [beside] if isinstance(beside, str) else list(beside or ())
         content = [_show_item(item) for item in [*items, *more]]
     elif not isinstance(returned, str):
-        # A list of data is not one of parts.
+        # A list of data, not of parts.
         content = "" if returned is None else text_of(returned)
     metadata = value.metadata if isinstance(value, ToolReturn) else None
     shown = {**metadata} if isinstance(metadata, Mapping) else None
@@ -42,8 +42,8 @@ def _show_item(item: Any) -> dict[str, Any]:
 
 
 def apply_outcome(outcome: ToolOutcome) -> Any:
-    """What the tool's call gives the framework: the tool's own object where hooks changed nothing,
-    with their addition beside it where it is no text."""
+    """Return what the framework gets from the call: the tool's own object if hooks changed nothing,
+    with their text beside it if it is not a text."""
     value, added = outcome.value, outcome.added
     if outcome.replaced or not outcome.ran:
         return outcome.text

@@ -1,4 +1,5 @@
-"""A model as the agent needs it: it streams, and its conversation makes and reads its values."""
+"""The protocol of a model for the agent: it streams, and its conversation makes requests and reads
+responses."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -19,34 +20,34 @@ SUMMARIZE = (
 class Conversation(Protocol):
     """Makes the requests of one model's API from turns, and reads its responses into turns.
 
-    No argument is ever altered. A turn of the role ``system`` may stand anywhere; an API that has
-    no such role in mid-conversation gets it as the user's text ``[System] …``.
+    It never changes its arguments. A turn of the role ``system`` may stand anywhere; an API that
+    has no such role in mid-conversation gets it as the user's text ``[System] …``.
     """
 
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> Any:
-        """A request in the API's own form; ``config`` is the API's own as well, or None."""
+        """Make a request in the API's form; ``config`` has the API's form as well, or is None."""
         ...
 
     def merged(self, chunks: Sequence[Any]) -> Any:
-        """The complete response of a stream, in the API's own type."""
+        """Merge a stream's chunks into the complete response, in the API's own type."""
         ...
 
     def read(self, response: Any) -> Turn | None:
-        """The turn that a complete response adds, None when it says nothing."""
+        """Return the turn that a complete response adds, None if it is empty."""
         ...
 
     def text(self, response: Any) -> str:
-        """What a person reads of a response, complete or a chunk of one."""
+        """Return the text that a person reads in a response or a chunk of one."""
         ...
 
 
 def make_call(
     api: str, model: str, keywords: Mapping[str, Any], messages: Iterable[Any], tools: Iterable[Any]
 ) -> SDKCall:
-    """The arguments of an API of messages: a config's own ``messages`` and ``tools`` among its
-    keywords stand before these."""
+    """Make the arguments of a call to an API of messages; ``messages`` and ``tools`` among the
+    keywords come before these."""
     further = dict(keywords)
     messages = [*further.pop("messages", ()), *messages]
     tools = [*further.pop("tools", ()), *tools]
@@ -72,8 +73,8 @@ class ModelProvider(Protocol):
 
 
 def ask_of(provider: ModelProvider) -> Callable[[str], Awaitable[str]]:
-    """A function that asks a model one question, outside of any conversation: it has no tools, and
-    no hook hears of it."""
+    """Return a function that asks a model one question outside of any conversation, without tools
+    and without hooks."""
 
     async def ask(question: str, /) -> str:
         conversation = provider.conversation

@@ -1,4 +1,4 @@
-"""Anthropic's messages.
+"""Anthropic's messages API.
 
 A request is the keywords of ``client.messages.create``, a response a ``Message``. The SDK is
 imported when the provider is made.
@@ -42,33 +42,33 @@ _IDS = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _BLOCKS = ("text", "image", "document", "search_result")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _THOUGHTS = ("thinking", "redacted_thinking")
-# Reasons to stop that may leave the last call without its end.
+# Stop reasons that may cut off the last call.
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded")
 MAX_TOKENS = 8192
 
 
 class AnthropicConversation:
     """``Conversation`` in the form of Anthropic's messages. A config is further keywords of the
-    call; its ``messages`` stand before the turns, its ``tools`` before the agent's.
+    call; its ``messages`` come before the turns, its ``tools`` before the agent's.
 
-    A system turn is the user's text ``[System] …``: few models take the role among the messages,
-    and those that do refuse it in most places.
+    A system turn becomes the user's text ``[System] …``: few models take the role among the
+    messages, and those refuse it in most places.
     """
 
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> SDKCall:
-        """The keywords of one call; the API insists on ``max_tokens``."""
+        """Make the keywords of one call; the API requires ``max_tokens``."""
         keywords = {"max_tokens": MAX_TOKENS, **(config or {})}
-        return make_call("anthropic", model, keywords, _messages(turns), map(_declare, tools))
+        return make_call("anthropic", model, keywords, _write_messages(turns), map(_declare, tools))
 
     def merged(self, chunks: "Sequence[RawMessageStreamEvent]") -> "Message":
-        """The complete answer of a stream."""
+        """Merge a stream's events into the complete message."""
         merged: Message = merge_chunks(chunks)
         return merged
 
     def read(self, response: Any) -> Turn | None:
-        """The turn of a message, None when it says nothing."""
+        """Return the turn of a message, None if it is empty."""
         whole = plain_json(response)
         blocks: list[Any] = []
         parts: list[Part] = []
@@ -90,7 +90,7 @@ class AnthropicConversation:
         return Turn("model", tuple(parts), Native(_API, native))
 
     def text(self, response: Any) -> str:
-        """What a person reads of a ``Message`` or an event of its stream."""
+        """Return the text that a person reads in a ``Message`` or an event of its stream."""
         if getattr(response, "type", None) == "content_block_delta":
             return str(getattr(response.delta, "text", ""))
         blocks = plain_json(response).get("content") or ()
@@ -98,7 +98,8 @@ class AnthropicConversation:
 
 
 class AnthropicProvider:
-    """A model behind ``anthropic.AsyncAnthropic``; a client that was made here is closed here."""
+    """A model behind ``anthropic.AsyncAnthropic``; ``aclose`` closes a client that it made
+    itself."""
 
     def __init__(self, model: str, *, client: "AsyncAnthropic | None" = None) -> None:
         try:
@@ -117,12 +118,12 @@ class AnthropicProvider:
         self._client = anthropic.AsyncAnthropic() if client is None else client
 
     async def aclose(self) -> None:
-        """Close the connections of a client that was made here."""
+        """Close the client, if this provider made it."""
         if self._is_own:
             await self._client.close()
 
     async def stream(self, request: Any) -> "AsyncGenerator[RawMessageStreamEvent, None]":
-        """One call of the model, as the API streams it."""
+        """Call the model, and yield what the API streams."""
         create = self._client.messages.create
         keywords = keep_accepted(create, {**request, "stream": True}, warn=warn)
         is_complete = False
@@ -131,10 +132,12 @@ class AnthropicProvider:
                 is_complete = is_complete or event.type == "message_stop"
                 yield event
         if not is_complete:
-            raise HooklineError(f"the stream of {request['model']} ended before its answer did")
+            raise HooklineError(
+                f"the stream of {request['model']} ended before the answer was complete; try again"
+            )
 
     async def summarize(self, turns: Sequence[Turn]) -> str:
-        """A summary by the model itself."""
+        """Have the model summarize these turns."""
         asked = [*transcribe(turns), text_turn("user", SUMMARIZE)]
         request = self.conversation.request(self.model, asked)
         response = await self._client.messages.create(**request)
@@ -142,8 +145,8 @@ class AnthropicProvider:
 
 
 def _read_call(block: Mapping[str, Any], *, is_cut: bool) -> FunctionCall:
-    """A call that a model asks for; what it cannot be called with is not sent back either, since
-    the API takes nothing but objects."""
+    """Read a tool call. Arguments that are not an object become an empty one, also in what is sent
+    back, since the API takes only objects."""
     given, problem = block.get("input"), None
     if not isinstance(given, dict):
         given, problem = {}, "its arguments are not a JSON object"
@@ -157,7 +160,7 @@ def _declare(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
-def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
+def _write_messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
     for turn in give_ids(turns, api=_API, accepted=_IDS):
         native = turn.message_for(_API)
         if native is not None:
@@ -166,7 +169,7 @@ def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
             yield {"role": "user", "content": f"[System] {turn.text}"}
         else:
             blocks = [made for part in turn.parts for made in _write_part(part)]
-            # Results come first: the API looks for them at the beginning.
+            # Results come first: the API requires them at the beginning.
             blocks.sort(key=lambda block: block["type"] != "tool_result")
             if blocks:
                 role = "assistant" if turn.role == "model" else "user"
@@ -174,7 +177,7 @@ def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
 
 
 def _shorten(blocks: list[dict[str, Any]]) -> Any:
-    """One text alone stands for its block."""
+    """Return a single text block as its text, and anything else as it is."""
     is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
     return blocks[0]["text"] if is_text else blocks
 

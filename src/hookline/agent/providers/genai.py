@@ -1,7 +1,7 @@
 """Gemini: its conversations, in JSON or the SDK's types, and the google-genai client.
 
-The conversation is written once for both forms, so that an agent on plain JSON (no SDK, no key)
-runs the very code that an agent on the SDK's own objects does. The SDK is imported when the
+The conversation is written once for both forms, so an agent on plain JSON (no SDK, no key) runs
+the same code as an agent on the SDK's objects. The SDK is imported when the
 provider is made.
 """
 
@@ -40,13 +40,13 @@ from hookline.translate.genai_values import (
 )
 
 _API = "genai"
-# One of these is in each part that the model may be sent.
+# Every part that the API accepts has one of these fields.
 _CARRIED = frozenset({
     "text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode",
     "codeExecutionResult", "inline_data", "file_data", "function_call", "function_response",
     "executable_code", "code_execution_result",
 })  # fmt: skip
-# What an earlier chunk may say of a candidate and the last one leave out.
+# Fields of a candidate that an earlier chunk may have and the last one may lack.
 _SAID_ONCE = (
     *("finishReason", "finishMessage", "safetyRatings", "index", "citationMetadata"),
     *("groundingMetadata", "urlContextMetadata", "continuationToken"),
@@ -63,8 +63,10 @@ class GenAIConversation:
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> Any:
-        """A request to the model; ``config`` is a ``GenerateContentConfig``, or its JSON."""
-        contents = [self._content(turn) for turn in turns if turn.parts or turn.message_for(_API)]
+        """Make a request to the model; ``config`` is a ``GenerateContentConfig``, or its JSON."""
+        contents = [
+            self._write_content(turn) for turn in turns if turn.parts or turn.message_for(_API)
+        ]
         if tools:
             declared = [build(self.form, "FunctionDeclaration", _declare(tool)) for tool in tools]
             tool = build(self.form, "Tool", {"functionDeclarations": declared})
@@ -79,7 +81,7 @@ class GenAIConversation:
         return {"model": model, "contents": contents, **configured}
 
     def merged(self, chunks: Sequence[Any]) -> Any:
-        """The complete response of a stream: texts joined, everything else in order."""
+        """Merge a stream's chunks into the complete response: texts joined, all else in order."""
         if len(chunks) == 1:
             return chunks[0]
         if not chunks:
@@ -107,8 +109,8 @@ class GenAIConversation:
         return with_fields(chunks[-1], {"candidates": merged, **about}, form=self.form)
 
     def read(self, response: Any) -> Turn | None:
-        """The turn of the first candidate, None when it says nothing."""
-        content = self._first_content(response)
+        """Return the turn of the first candidate, None if it is empty."""
+        content = self._find_first_content(response)
         given = list_field(content, "parts")
         if not given:
             return None
@@ -124,24 +126,24 @@ class GenAIConversation:
         return Turn("model", tuple(parts), Native(_API, dict(plain_json(content))))
 
     def text(self, response: Any) -> str:
-        """What a person reads of a response, complete or a chunk of one."""
-        return "".join(visible_texts(list_field(self._first_content(response), "parts")))
+        """Return the text that a person reads in a response or a chunk of one."""
+        return "".join(visible_texts(list_field(self._find_first_content(response), "parts")))
 
-    def _first_content(self, response: Any) -> Any:
+    def _find_first_content(self, response: Any) -> Any:
         candidate = next(iter(objects_field(response, "candidates")), None)
         return object_field(candidate, "content") if candidate is not None else None
 
-    def _content(self, turn: Turn) -> Any:
+    def _write_content(self, turn: Turn) -> Any:
         native = turn.message_for(_API)
         if native is not None:
             return build(self.form, "Content", native)
         role: str = turn.role
-        parts = [made for part in turn.parts for made in self._parts(part)]
+        parts = [made for part in turn.parts for made in self._write_parts(part)]
         if role == "system" and not self.system_role:
             role, parts = "user", [text_part(f"[System] {turn.text}", form=self.form)]
         return build(self.form, "Content", {"role": role, "parts": parts})
 
-    def _parts(self, part: Part) -> list[Any]:
+    def _write_parts(self, part: Part) -> list[Any]:
         form = self.form
         match part:
             case Text(text):
@@ -150,23 +152,23 @@ class GenAIConversation:
                 blob = {"mimeType": mime_type, "data": encode_base64(data)}
                 return [build(form, "Part", {"inlineData": blob})]
             case FunctionCall(name, args, id):
-                call = build(form, "FunctionCall", _without_none(id=id, name=name, args=args))
+                call = build(form, "FunctionCall", _drop_none(id=id, name=name, args=args))
                 return [build(form, "Part", {"functionCall": call})]
             case CallResult(call, text, is_error, attached):
                 said = {"error" if is_error else "output": text}
-                named = _without_none(id=call.id, name=call.name, response=said)
+                named = _drop_none(id=call.id, name=call.name, response=said)
                 answer = build(form, "FunctionResponse", named)
                 answered = build(form, "Part", {"functionResponse": answer})
-                return [answered, *(made for each in attached for made in self._parts(each))]
+                return [answered, *(made for each in attached for made in self._write_parts(each))]
             case Opaque(value):
                 if isinstance(value, Mapping) and _CARRIED.isdisjoint(value):
-                    return self._parts(as_neutral(part))
+                    return self._write_parts(as_neutral(part))
                 try:
                     if form == "typed" and isinstance(value, Mapping):
                         return [build(form, "Part", value)]
                     return [as_part(value, form=form)]
                 except (TranslationError, ImportError):
-                    return self._parts(as_neutral(part))
+                    return self._write_parts(as_neutral(part))
 
 
 class GenAIProvider:
@@ -185,13 +187,13 @@ class GenAIProvider:
         self._client = genai.Client() if client is None else client
 
     async def aclose(self) -> None:
-        """Close the connections of a client that was made here."""
+        """Close the client, if this provider made it."""
         if self._is_own:
             await self._client.aio.aclose()
             self._client.close()
 
     async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
-        """One call of the model, as the API streams it."""
+        """Call the model, and yield what the API streams."""
         chunks = await self._client.aio.models.generate_content_stream(
             model=request.model, contents=request.contents, config=accept_config(request.config)
         )
@@ -199,7 +201,7 @@ class GenAIProvider:
             yield chunk
 
     async def summarize(self, turns: Sequence[Turn]) -> str:
-        """A summary by the model itself."""
+        """Have the model summarize these turns."""
         asked = self.conversation.request(self.model, [*turns, text_turn("user", SUMMARIZE)])
         response = await self._client.aio.models.generate_content(
             model=asked.model, contents=asked.contents
@@ -212,12 +214,12 @@ def _declare(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, **schema}
 
 
-def _without_none(**fields: Any) -> dict[str, Any]:
+def _drop_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _find_last(values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """What the last of the values says that says anything in these fields."""
+    """Return each of these fields as the last of the values that has it gives it."""
     found: dict[str, Any] = {}
     for value in values:
         found |= {name: held for name in names if (held := field(value, name)) is not None}
@@ -225,8 +227,8 @@ def _find_last(values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_more_of(before: Any, part: Any) -> bool:
-    """Whether a part goes on with the text of the one before: two texts or two thoughts, the
-    first of which is not signed."""
+    """True if a part continues the text of the one before: both are texts or both are thoughts,
+    and the first is not signed."""
     for each in (before, part):
         if not isinstance(field(each, "text"), str) or field(each, "functionCall") is not None:
             return False

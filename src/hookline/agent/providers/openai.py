@@ -47,24 +47,26 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 
 class OpenAIConversation:
     """``Conversation`` in the form of chat completions. A config is further keywords of the call;
-    its ``messages`` stand before the turns, its ``tools`` before the agent's."""
+    its ``messages`` come before the turns, its ``tools`` before the agent's."""
 
     def request(
         self, model: str, turns: Sequence[Turn], *, config: Any = None, tools: Sequence[Tool] = ()
     ) -> SDKCall:
-        """The keywords of one streamed call, which tells its usage too."""
+        """Make the keywords of one streamed call that reports its usage."""
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         keywords = {**streamed, **(config or {})}
-        return make_call("openai-chat", model, keywords, _messages(turns), map(_declare, tools))
+        return make_call(
+            "openai-chat", model, keywords, _write_messages(turns), map(_declare, tools)
+        )
 
     def merged(self, chunks: "Sequence[ChatCompletionChunk]") -> "ChatCompletion":
-        """The complete answer of a stream."""
+        """Merge a stream's chunks into the complete response."""
         merged: ChatCompletion = merge_chunks(chunks)
         return merged
 
     def read(self, response: Any) -> Turn | None:
-        """The turn of the first choice, None when it says nothing."""
-        choice = _first_choice(response)
+        """Return the turn of the first choice, None if it is empty."""
+        choice = _find_first_choice(response)
         message = choice.get("message") or {}
         said = message.get("content") or message.get("refusal")
         parts: list[Part] = [Text(said)] if said else []
@@ -77,14 +79,14 @@ class OpenAIConversation:
         return Turn("model", tuple(parts), Native(_API, {"content": None, **kept}))
 
     def text(self, response: Any) -> str:
-        """What a person reads of a ``ChatCompletion`` or a chunk of one."""
-        choice = _first_choice(response)
+        """Return the text that a person reads in a ``ChatCompletion`` or a chunk of one."""
+        choice = _find_first_choice(response)
         said = choice.get("message") or choice.get("delta") or {}
         return said.get("content") or said.get("refusal") or ""
 
 
 class OpenAIProvider:
-    """A model behind ``openai.AsyncOpenAI``; a client that was made here is closed here."""
+    """A model behind ``openai.AsyncOpenAI``; ``aclose`` closes a client that it made itself."""
 
     def __init__(self, model: str, *, client: "AsyncOpenAI | None" = None) -> None:
         try:
@@ -101,12 +103,12 @@ class OpenAIProvider:
         self._client = openai.AsyncOpenAI() if client is None else client
 
     async def aclose(self) -> None:
-        """Close the connections of a client that was made here."""
+        """Close the client, if this provider made it."""
         if self._is_own:
             await self._client.close()
 
     async def stream(self, request: Any) -> "AsyncGenerator[ChatCompletionChunk, None]":
-        """One call of the model, as the API streams it."""
+        """Call the model, and yield what the API streams."""
         create = self._client.chat.completions.create
         keywords = keep_accepted(create, {**request, "stream": True}, warn=warn)
         unfinished: set[int] = {0}
@@ -118,16 +120,18 @@ class OpenAIProvider:
                         unfinished.discard(choice.index)
                 yield chunk
         if unfinished:
-            raise HooklineError(f"the stream of {request['model']} ended before its answer did")
+            raise HooklineError(
+                f"the stream of {request['model']} ended before the answer was complete; try again"
+            )
 
     async def summarize(self, turns: Sequence[Turn]) -> str:
-        """A summary by the model itself."""
-        messages: Any = [*_messages([*transcribe(turns), text_turn("user", SUMMARIZE)])]
+        """Have the model summarize these turns."""
+        messages: Any = [*_write_messages([*transcribe(turns), text_turn("user", SUMMARIZE)])]
         response = await self._client.chat.completions.create(model=self.model, messages=messages)
         return self.conversation.text(response)
 
 
-def _first_choice(response: Any) -> Mapping[str, Any]:
+def _find_first_choice(response: Any) -> Mapping[str, Any]:
     choices = plain_json(response).get("choices") or ()
     return next((choice for choice in choices if not choice.get("index")), {})
 
@@ -139,7 +143,7 @@ def _read_call(call: Mapping[str, Any]) -> FunctionCall:
     try:
         args = codec.decode(written) if written else {}
     except codec.DecodeError as error:
-        return FunctionCall(name, {}, call["id"], f"its arguments are no JSON: {error}")
+        return FunctionCall(name, {}, call["id"], f"its arguments are not JSON: {error}")
     if not isinstance(args, dict):
         return FunctionCall(name, {}, call["id"], "its arguments are not a JSON object")
     return FunctionCall(name, args, call["id"])
@@ -151,7 +155,7 @@ def _declare(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
+def _write_messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
     for turn in give_ids(turns, api=_API, accepted=_IDS):
         native = turn.message_for(_API)
         if native is not None:
@@ -164,19 +168,19 @@ def _messages(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
         elif turn.role == "system":
             yield {"role": "system", "content": turn.text}
         else:
-            yield from _user_messages(turn)
+            yield from _write_user_messages(turn)
 
 
-def _user_messages(turn: Turn) -> Iterator[dict[str, Any]]:
-    """The results of a turn, each a message of its own, and then what the user says; a result's
-    media cannot stand in it and follow when all calls are answered."""
+def _write_user_messages(turn: Turn) -> Iterator[dict[str, Any]]:
+    """Yield the results of a turn, each a message of its own, then what the user says. The API
+    takes no media in a result, so they follow after all results."""
     parts: list[dict[str, Any]] = []
     for part in turn.parts:
         if isinstance(part, CallResult):
             said = f"Error: {part.text}" if part.is_error else part.text
             yield {"role": "tool", "tool_call_id": part.call.id, "content": said}
             if part.attached:
-                parts.append(_text(f"Part of the result of {part.call.name}:"))
+                parts.append(_write_text(f"Part of the result of {part.call.name}:"))
                 parts += map(_write_part, part.attached)
         elif not isinstance(part, FunctionCall):
             parts.append(_write_part(part))
@@ -194,7 +198,7 @@ def _write_call(call: FunctionCall) -> dict[str, Any]:
 def _write_part(part: Text | Media | Opaque) -> dict[str, Any]:
     match part:
         case Text(text):
-            return _text(text)
+            return _write_text(text)
         case Opaque(value):
             plain = plain_json(value)
             if isinstance(plain, Mapping) and plain.get("type") in _PARTS:
@@ -211,8 +215,8 @@ def _write_part(part: Text | Media | Opaque) -> dict[str, Any]:
             if mime_type == "application/pdf":
                 file = {"filename": "document.pdf", "file_data": url}
                 return {"type": "file", "file": file}
-            return _text(describe_media(part))
+            return _write_text(describe_media(part))
 
 
-def _text(text: str) -> dict[str, Any]:
+def _write_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for demos, and for tests with no key and no network."""
+"""A model that gives scripted replies: for demos, and for tests with no key and no network."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
@@ -13,10 +13,10 @@ Reply: TypeAlias = Any
 
 
 class ScriptedProvider:
-    """Replies in order, one for each call; what it was asked is in ``requests``.
+    """Gives its replies in order, one for each call; ``requests`` has every request it got.
 
-    Requests and responses are JSON. When the script is at its end, every further reply is the
-    text ``(end of the script)``.
+    Requests and responses are JSON. After the last reply, every further one is the text
+    ``(end of the script)``.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ScriptedProvider:
         self._summary = summary
 
     async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
-        """The next reply of the script, chunk by chunk."""
+        """Yield the next reply of the script, chunk by chunk."""
         self.requests.append(request)
         reply = self._replies.pop(0) if self._replies else "(end of the script)"
         if callable(reply):
@@ -57,10 +57,10 @@ class ScriptedProvider:
             yield {"candidates": [candidate]}
 
     async def summarize(self, turns: Sequence[Turn]) -> str:
-        """The summary it was given."""
+        """Return the scripted summary."""
         return self._summary(turns) if callable(self._summary) else self._summary
 
 
 def call(name: str, **args: Any) -> dict[str, Any]:
-    """A part that asks for a tool call, for use in replies."""
+    """Make a part that asks for a tool call, for use in replies."""
     return {"functionCall": {"name": name, "args": args}}

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from hookline.agent import AnthropicProvider, OpenAIProvider
+from hookline.cli.demo.models import live_model
 from tests.adapters.providers.server import (
     ModelServer,
     calling,
@@ -73,25 +75,34 @@ def test_a_live_demo_takes_the_model_whose_key_is_set(
 
 
 @pytest.mark.parametrize(
-    ("model", "api"),
+    ("model", "keys", "kind", "taken"),
     [
-        (None, "openai"),
-        ("gpt-x", "openai"),
-        ("o9-mini", "openai"),
-        ("claude-x", "anthropic"),
-        ("llama", "openai"),
+        (None, ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"], OpenAIProvider, DEFAULTS["openai"]),
+        (None, ["ANTHROPIC_API_KEY"], AnthropicProvider, DEFAULTS["anthropic"]),
+        ("gpt-x", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"], OpenAIProvider, "gpt-x"),
+        ("o9-mini", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"], OpenAIProvider, "o9-mini"),
+        ("llama", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"], OpenAIProvider, "llama"),
+        ("llama", ["ANTHROPIC_API_KEY"], AnthropicProvider, "llama"),
     ],
 )
-def test_the_name_of_a_model_chooses_among_the_keys_and_their_order_else(
-    model: str | None, api: str, tmp_path: Path, tool_rules: str
+async def test_the_name_of_a_model_chooses_among_the_keys_and_their_order_else(
+    model: str | None, keys: list[str], kind: type, taken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named = ["--model", model] if model else []
-    keys: dict[str, Any] = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
-    with ModelServer(REPLIES[api][1]) as server:
-        done = live(server, *named, "--cwd", str(tmp_path), "--settings", tool_rules, **keys)
+    for key in keys:
+        monkeypatch.setenv(key, "none")
+    provider = live_model(model)
+    await provider.aclose()
+    assert isinstance(provider, kind)
+    assert provider.model == taken
+
+
+def test_a_live_demo_talks_to_the_model_that_is_named(tmp_path: Path, tool_rules: str) -> None:
+    named = ("--model", "claude-x", "--cwd", str(tmp_path), "--settings", tool_rules)
+    with ModelServer(REPLIES["anthropic"][1]) as server:
+        done = live(server, *named, OPENAI_API_KEY="none", ANTHROPIC_API_KEY="none")
     assert (done.status, done.err) == (0, "")
-    assert ("chat/completions" in server.paths[0]) == (api == "openai")
-    assert server.bodies[0]["model"] == model or model is None
+    assert "chat/completions" not in server.paths[0]
+    assert server.bodies[0]["model"] == "claude-x"
 
 
 @pytest.mark.parametrize("api", REPLIES)

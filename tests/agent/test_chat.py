@@ -176,3 +176,30 @@ async def test_a_call_cancelled_in_its_stream_leaves_the_message_for_the_next_re
     provider.delay = 0
     await chat.send("c")
     assert roles(provider, 2)[2:] == [("user", "c"), ("user", "[System] later")]
+
+
+async def test_a_scripted_reply_may_be_whole_responses_a_function_or_the_end_of_the_script() -> (
+    None
+):
+    whole = [{"candidates": [{"content": {"parts": [{"text": text}]}}]} for text in "ab"]
+    provider = ScriptedProvider([tuple(whole), lambda request: str(len(request["contents"]))])
+    chat = Chat(Config(), provider)
+    assert [(await chat.send("go")).text for _ in range(3)] == ["ab", "3", "(end of the script)"]
+    assert [request["model"] for request in provider.requests] == ["scripted"] * 3
+
+
+async def test_only_the_last_chunk_of_a_scripted_reply_says_that_it_is_the_end() -> None:
+    chunks = [each async for each in ScriptedProvider([("a", ["b", call("note")])]).stream({})]
+    [first], [last] = (each["candidates"] for each in chunks)
+    assert first == {"content": {"role": "model", "parts": [{"text": "a"}]}, "index": 0}
+    assert last["finishReason"] == "STOP"
+    assert last["content"]["parts"] == [{"text": "b"}, call("note")]
+
+
+async def test_the_provider_summarizes_what_no_hook_changes_and_gets_the_turns_themselves() -> None:
+    asked: list[Any] = []
+    provider = ScriptedProvider(summary=lambda turns: asked.append(turns) or "the gist")
+    turns = [text_turn("user", "a"), text_turn("model", "b")]
+    assert await Chat(Config(), provider).summarize(turns) == "the gist"
+    assert asked == [turns]
+    assert provider.requests == []

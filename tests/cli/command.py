@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,9 @@ HOOKLINE = (sys.executable, "-m", "hookline")
 # The modules of the command line that each verb loads.
 EVERY_VERB = frozenset({"failures", "options", "screen"})
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+# A terminal whose other side is closed may drop what nobody has read yet. So that side stays open
+# until this has come through it, behind all that the program wrote.
+_END = b"\0the end of the output\0"
 _TIME = re.compile(r" *\b\d+(\.\d+)? (ms|s)\b")
 
 
@@ -72,14 +76,33 @@ def on_terminal(
             stderr=slave,
             start_new_session=True,
         )
-        os.close(slave)
-        os.write(master, typed)
+
+        def mark_end() -> None:
+            process.wait()
+            os.write(slave, _END)
+
+        marking = threading.Thread(target=mark_end)
+        marking.start()
         written = b""
-        for data in _read(master):
-            written += data
-            look(written.decode(errors="ignore"))
-        status = process.wait(50)
-    return Done(status, written.decode().replace("\r\n", "\n"), "")
+        try:
+            os.write(master, typed)
+            while not written.endswith(_END):
+                written += os.read(master, 65536)
+                look(written.removesuffix(_END).decode(errors="ignore"))
+        finally:
+            process.kill()
+            marking.join()
+    shown = written.removesuffix(_END).decode().replace("\r\n", "\n")
+    return Done(process.returncode, shown, "")
+
+
+def read_rest(master: int, slave: int) -> bytes:
+    """Read what a terminal still has from programs that have ended."""
+    os.write(slave, _END)
+    shown = b""
+    while not shown.endswith(_END):
+        shown += os.read(master, 65536)
+    return shown.removesuffix(_END)
 
 
 @contextlib.contextmanager
@@ -89,14 +112,8 @@ def _terminal(columns: int) -> Iterator[tuple[int, int]]:
     try:
         yield master, slave
     finally:
+        os.close(slave)
         os.close(master)
-
-
-def _read(master: int) -> Iterator[bytes]:
-    # Linux ends a terminal whose other side is closed with an error, macOS with nothing.
-    with contextlib.suppress(OSError):
-        while data := os.read(master, 65536):
-            yield data
 
 
 def timeless(text: str) -> str:

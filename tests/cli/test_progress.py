@@ -24,6 +24,7 @@ from tests.cli.command import (
     command_hook,
     hookline,
     on_terminal,
+    read_rest,
     settings,
     timeless,
 )
@@ -153,23 +154,9 @@ def test_after_an_interrupt_the_line_is_gone_and_comes_no_more(
             shown += os.read(master, 4096)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
-        shown += rest_of(master, stream)
+        shown += read_rest(master, stream.fileno())
     assert re.search(r"slow[^\r]*\r +\r$", shown.decode())
     assert is_gone(int((project.path / "leader").read_text()))
-
-
-def rest_of(master: int, stream: TextIO) -> bytes:
-    """All that is sent to a terminal until it is closed: it need not come in one piece."""
-    stream.close()
-    return b"".join(iter(lambda: _piece(master), b""))
-
-
-def _piece(master: int) -> bytes:
-    # Linux ends a terminal whose other side is closed with an error.
-    try:
-        return os.read(master, 4096)
-    except OSError:
-        return b""
 
 
 def test_the_line_says_how_long_and_who() -> None:
@@ -190,7 +177,7 @@ def draw(stream: TextIO, name: str) -> None:
 def test_a_name_cannot_steer_the_terminal_nor_wrap_its_line() -> None:
     with terminal() as (master, stream):
         draw(stream, "\x1b[2J\n" + "x" * 200)
-        shown = rest_of(master, stream).decode()
+        shown = read_rest(master, stream.fileno()).decode()
     assert not set("\x1b\n") & set(shown)
     assert max(map(len, shown.split("\r"))) < 80
 
@@ -221,7 +208,7 @@ def test_a_shorter_text_leaves_nothing_of_the_longer_one() -> None:
         progress.show("short")
         progress.clear()
         progress.clear()
-        shown = rest_of(master, stream).decode()
+        shown = read_rest(master, stream.fileno()).decode()
     assert shown == "\rlonger\rshort \r       \r"
 
 
@@ -237,6 +224,6 @@ def on_terminal_stream(encoding: str, text: str) -> str:
         line = Progress(stream)
         line.show(text)
         line.clear()
-        sent = rest_of(master, stream)
+        sent = read_rest(master, stream.fileno())
     os.close(master)
     return sent.decode(encoding)

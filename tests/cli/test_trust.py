@@ -1,6 +1,5 @@
 """``hookline trust`` and ``untrust``: what people are shown before a project's hooks may run."""
 
-import contextlib
 import os
 import pty
 import signal
@@ -10,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import ESCAPE, HOOKLINE, command_hook, hookline, on_terminal, settings
+from tests.cli.command import (
+    ESCAPE,
+    HOOKLINE,
+    command_hook,
+    hookline,
+    on_terminal,
+    read_rest,
+    settings,
+)
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
@@ -169,14 +176,12 @@ def test_the_question_ends_its_line_when_somebody_gives_up(guarded: Project) -> 
     process = subprocess.Popen(
         [*HOOKLINE, "trust"], cwd=guarded.path, stdin=slave, stdout=slave, stderr=slave
     )
-    os.close(slave)
     shown = b""
     while b"[y/N] " not in shown:
         shown += os.read(master, 4096)
     process.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):
-        while more := os.read(master, 4096):
-            shown += more
-    os.close(master)
     assert process.wait(20) == 130
+    shown += read_rest(master, slave)
+    os.close(slave)
+    os.close(master)
     assert shown.endswith(b"[y/N] \r\n")

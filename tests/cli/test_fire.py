@@ -104,6 +104,19 @@ def test_no_matching_hook_goes_on(project: Project) -> None:
     assert done == (0, "BeforeTool  write_file\nno hook matched\n", "")
 
 
+def test_a_message_is_shown_beside_a_block(project: Project, call: Call) -> None:
+    fields = {"decision": "deny", "reason": "not on Fridays", "systemMessage": "hear, hear"}
+    options = rules(project, "BeforeTool", command_hook(answer(**fields), name="no"))
+    done = call(*WRITE, *options)
+    assert (done.status, done.err) == (2, "blocked: not on Fridays\n")
+    assert timeless(done.out) == (
+        "BeforeTool  write_file\n  no  user 0 ms  deny  not on Fridays\n  message:  hear, hear\n"
+    )
+    document = call(*WRITE, *options, "--json").document
+    assert document["final_output"]["reason"] == "not on Fridays"
+    assert document["system_message"] == "hear, hear"
+
+
 def test_what_hooks_change_is_shown(project: Project) -> None:
     rewrite = {"tool_input": {"content": "bye"}}
     hook = command_hook(

@@ -87,6 +87,15 @@ def test_the_document_has_all_of_it(call: Call) -> None:
     assert 0 < document["startup"]["share"] <= 1
 
 
+@pytest.mark.usefixtures("scan")
+def test_start_up_is_measured_for_a_hook_that_was_reviewed(call: Call) -> None:
+    """The bare start of its interpreter runs, though no review of the project covers that."""
+    assert call("trust", "--yes").status == 0
+    startup = call("bench", "scan", "--runs", "1", "--json").document["startup"]
+    assert startup["failed_runs"] == 0
+    assert startup["p50"] > 0
+
+
 def test_a_python_script_is_measured_cold_and_warm(call: Call, scan: Project) -> None:
     scan.script("hooks/scan.py", "import json, sys\njson.load(sys.stdin)\n")
     hook = command_hook(f"{sys.executable} hooks/scan.py", name="scan")

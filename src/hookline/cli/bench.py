@@ -37,7 +37,7 @@ from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.trace.queries import percentile
 from hookline.wire.events import EVENTS
-from hookline.wire.hooks import CommandHook, HookConfig
+from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionResult
 
 if TYPE_CHECKING:
@@ -384,8 +384,15 @@ def baseline_of(
 
 
 def _replaced(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:
-    name = f"start of {hook.name}"
-    return msgspec.structs.replace(hook, name=name, command=command, args=args, warm=False)
+    return msgspec.structs.replace(
+        hook,
+        name=f"start of {hook.name}",
+        command=command,
+        args=args,
+        warm=False,
+        # It is ours, and no review of the project covers it.
+        source=HookSource.USER,
+    )
 
 
 def _describe(runs: Runs) -> dict[str, Any]:

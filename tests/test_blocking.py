@@ -144,8 +144,10 @@ def test_an_exception_of_the_load_is_a_failed_event_in_either_place(tmp_path: Pa
 def test_one_system_serves_several_loops_at_once(tmp_path: Path) -> None:
     system = make(tmp_path, DENYING)
 
+    together = threading.Barrier(20)
+
     async def waiting(document: Json) -> Json:
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(together.wait, 30)
         return {"reason": document["tool_name"]}
 
     system.register_hook("BeforeTool", waiting, name="async")

@@ -338,10 +338,11 @@ async def test_fifty_conversations_at_once_keep_their_own_ids() -> None:
 
 def test_one_front_serves_loops_of_several_threads() -> None:
     hooks = Hooks()
+    together = threading.Barrier(20)
 
     @hooks.on("BeforeTool")
     async def slow(event: Any) -> dict[str, Any]:
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(together.wait, 30)
         return deny(event["tool_name"])
 
     async def fire(name: str) -> list[str | None]:

@@ -661,8 +661,11 @@ async def test_the_clients_async_stream_is_closed_when_the_filtered_one_is_left(
 
 
 async def test_a_cancelled_call_closes_the_clients_stream() -> None:
+    reading = asyncio.Event()
+
     class Endless(AsyncClosingStream):
         async def __anext__(self) -> Any:
+            reading.set()
             await asyncio.sleep(3600)
 
     stream = Endless([])
@@ -670,7 +673,7 @@ async def test_a_cancelled_call_closes_the_clients_stream() -> None:
     task = asyncio.create_task(
         hooks.model_call(lambda **_request: stream, messages=MESSAGES, stream=True)
     )
-    await asyncio.sleep(0.01)
+    await reading.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

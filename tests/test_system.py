@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,13 +37,14 @@ def deny(_document: Json) -> Json:
 
 
 class Counting(Config):
-    """Counts how often its settings are read, which takes so long that others come meanwhile."""
+    """Counts how often its settings are read; a reader waits until ``others`` have come."""
 
     reads = 0
+    others: threading.Event | None = None
 
     def read_settings(self) -> Settings:
         self.reads += 1
-        time.sleep(0.05)
+        assert self.others is None or self.others.wait(30)
         return super().read_settings()
 
 
@@ -67,18 +67,18 @@ async def test_settings_are_read_once_however_many_tasks_initialize(tmp_path: Pa
 def test_settings_are_read_once_however_many_threads_and_loops_initialize(tmp_path: Path) -> None:
     config = Counting(working_dir=tmp_path, hooks=on_every_event(command("true")))
     system = HookSystem(config)
-    gate = threading.Barrier(8)
+    config.others = others = threading.Event()
     seen: list[HookSystemStatus] = []
+    calling: list[int] = []
 
     async def initialize() -> None:
+        calling.append(1)
+        if len(calling) == 8:
+            others.set()
         await asyncio.gather(*(system.initialize() for _ in range(5)))
         seen.append(system.get_status())
 
-    def work() -> None:
-        gate.wait()
-        asyncio.run(initialize())
-
-    in_threads(work, 8)
+    in_threads(lambda: asyncio.run(initialize()), 8)
     assert config.reads == 1
     assert seen == [HookSystemStatus(True, 11)] * 8
 

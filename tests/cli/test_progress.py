@@ -50,7 +50,7 @@ def hook(name: str) -> CommandHook:
 
 def slow(project: Project) -> tuple[str, str]:
     """Settings with a hook that takes long enough to be waited for."""
-    data = settings("BeforeTool", command_hook("sleep 0.7", name="scan"))
+    data = settings("BeforeTool", command_hook("sleep 0.5", name="scan"))
     return "--settings", str(project.settings(data, file="slow.json"))
 
 
@@ -134,7 +134,7 @@ def test_after_an_interrupt_the_line_is_gone_and_comes_no_more(
     project: Project, verb: tuple[str, ...], before: str
 ) -> None:
     # It takes a while to end, in which nothing may be drawn.
-    command = "trap 'sleep 0.5; exit' TERM; echo $$ > leader; while :; do sleep 0.05; done"
+    command = "trap 'sleep 0.3; exit' TERM; echo $$ > leader; while :; do sleep 0.05; done"
     command = before + command
     file = project.settings(settings("BeforeTool", command_hook(command, name="slow")), file="s")
     event = {"event": "BeforeTool", "input": {"tool_name": "a", "tool_input": {}}}

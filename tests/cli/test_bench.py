@@ -161,7 +161,7 @@ def test_every_kind_of_event_can_be_made_up(
         (["scan", "--event", "BeforeAgent"], "scan is not for BeforeAgent but for BeforeTool"),
         (["scan", "--event", "BeforTool"], "'BeforTool' is not a hook event; did you mean"),
         (["odd", "--trust"], "cannot make up a name that '^[0-9]+$' matches; give the event's"),
-        (["scan", "--runs", "0"], "argument --runs: must be a number from 1 on, not '0'"),
+        (["scan", "--runs", "0"], "--runs: must be a number from 1 on, not '0'"),
     ],
 )
 def test_bad_usage_says_what_to_do(

@@ -318,6 +318,16 @@ def test_a_file_is_named_by_its_path_from_here_in_texts_too(project: Project) ->
     assert str(project.path) in found[0]["file"]
 
 
+def test_a_script_is_named_by_its_path_from_here(project: Project, call: Call) -> None:
+    project.write("hooks/scan.sh", "#!/bin/sh\n")
+    command = "$HOOKLINE_PROJECT_DIR/hooks/scan.sh"
+    project.settings(settings("BeforeAgent", command_hook(command)))
+    os.chdir(project.path)
+    told = "hooks/scan.sh is not executable; run chmod +x hooks/scan.sh\n"
+    assert f": error: {told}" in call("check").out
+    assert f"::{told}" in call("check", "--format", "github").out
+
+
 def test_only_the_projects_settings_are_checked_if_asked(project: Project, call: Call) -> None:
     users = Path(user_config_dir() or "") / "settings.json"
     users.parent.mkdir(parents=True, exist_ok=True)

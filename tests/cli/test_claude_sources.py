@@ -120,7 +120,7 @@ def test_list_knows_events_by_either_name(call: Call, event: str, expected: list
 
 def test_list_mentions_files_that_are_there_and_not_read(call: Call, claude: Project) -> None:
     done = call("list")
-    told = ".claude/settings.json is not read; --claude, or"
+    told = ".claude/settings.json is not read; pass --claude, or"
     assert done.out.splitlines()[-1].startswith(told)
     assert call("list", "--json").document["unread"] == [str(claude.path / PROJECT_FILE)]
     assert "not read" not in call("list", "--claude").out

@@ -174,15 +174,18 @@ def test_on_a_terminal_it_is_said_what_the_script_is_for() -> None:
     assert done.out.endswith("this is for the shell to read; its first lines say how\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("tcsh",), ("bash", "zsh")])
+@pytest.mark.parametrize(
+    ("arguments", "unknown"),
+    [((), ""), (("tcsh",), "there is no completion for tcsh; "), (("bash", "zsh"), "")],
+)
 def test_no_shell_or_another_is_an_error_with_a_remedy(
-    call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], unknown: str
 ) -> None:
     monkeypatch.setenv("SHELL", "/usr/bin/zsh")
     done = call("completion", *arguments)
     assert (done.status, done.err) == (
         1,
-        "hookline: name one shell: yours is zsh, so `hookline completion zsh`\n",
+        f"hookline: {unknown}name one shell: yours is zsh, so `hookline completion zsh`\n",
     )
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     assert "`hookline completion bash`, zsh or fish" in call("completion", *arguments).err

@@ -68,6 +68,15 @@ def test_many_talkative_hooks_leave_room_for_the_decision(project: Project, call
     assert len(result["stderr"].split()) == 40
 
 
+@pytest.mark.parametrize("command", ["./plain.sh", "./missing.sh"])
+def test_a_hook_that_cannot_start_is_a_case_for_check(
+    project: Project, call: Call, command: str
+) -> None:
+    project.write("plain.sh", "#!/bin/sh\n")
+    done = call(*WRITE, *rules(project, command_hook(command, name="it")))
+    assert done.err.endswith("goes on without it; `hookline check` says what to mend\n")
+
+
 def test_a_stack_trace_is_cut_to_the_exception_and_the_hooks_own_last_frame(
     project: Project, call: Call
 ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.init import LANGUAGES, break_command, make_first_hook
+from hookline.cli.init import LANGUAGES, make_first_hook
+from hookline.cli.screen import break_command
 from hookline.hooktests.schema import hooktest_schema
 from hookline.schema import settings_schema
 from hookline.wire.events import HookEventName
@@ -32,7 +33,7 @@ What to do next
   hookline trust
     read what will run, and let it
   HOOKLINE_TRACE=1 hookline fire BeforeTool --tool run_shell_command \\
-  --tool-input '{"command":"rm -rf /"}'
+    --tool-input '{"command":"rm -rf /"}'
     see it decide, and record it
   hookline test
     run its tests; change the script, and run them again
@@ -141,7 +142,7 @@ def test_a_schema_needs_no_review(here: Project, call: Call, script: str) -> Non
 @pytest.mark.usefixtures("here")
 def test_what_it_prints_leads_from_nothing_to_a_tested_and_traced_hook() -> None:
     screen = on_terminal("init", NO_COLOR="1").out
-    printed = screen.partition("What to do next\n")[2]
+    printed = screen.partition("What to do next\n")[2].replace(" \\\n  ", " \\\n")
     lines = [line[2:] for line in printed.splitlines() if not line.startswith("    ")]
     check, trust, *fire, test, trace = lines
     assert in_shell(check).returncode == 0
@@ -189,7 +190,7 @@ def test_a_command_in_several_lines_is_the_same_command(
     event: HookEventName, columns: int | None
 ) -> None:
     words = make_first_hook(event, "sh", None).fire
-    lines = list(break_command(words, width=columns))
+    lines = list(break_command(shlex.join(words), width=columns))
     pasted = shlex.split("\n  ".join(lines).replace("\\\n", ""))
     assert [_without_blanks(word) for word in pasted] == [_without_blanks(word) for word in words]
 
@@ -222,18 +223,17 @@ def test_nothing_is_overwritten(here: Project, call: Call, taken: str) -> None:
     here.write(taken, "mine")
     done = call("init")
     assert done.status == 1
-    assert done.err == (
-        f"hookline: {here.path / taken} exists already; choose another name with --name\n"
-    )
+    assert done.err == (f"hookline: {taken} exists already; choose another name with --name\n")
     assert (files_of(here), (here.path / taken).read_text()) == ({taken}, "mine")
 
 
 def test_a_name_that_the_settings_have_is_taken(here: Project, call: Call) -> None:
     hook = {"type": "command", "command": "x", "name": "guard"}
-    file = here.settings({"hooks": {"BeforeAgent": [{"hooks": [hook]}]}})
+    here.settings({"hooks": {"BeforeAgent": [{"hooks": [hook]}]}})
     done = call("init")
     assert done.err == (
-        f"hookline: {file} has a hook guard already; choose another name with --name\n"
+        "hookline: .hookline/settings.json has a hook guard already; "
+        "choose another name with --name\n"
     )
     assert files_of(here) == {".hookline/settings.json"}
 

@@ -21,6 +21,7 @@ def test_the_bare_command_shows_the_verbs_and_an_example() -> None:
         assert f"\n  {verb} " in done.out
     assert "hookline fire BeforeTool" in done.out
     assert hookline("--help") == done
+    assert hookline("help") == done
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
@@ -33,10 +34,14 @@ def test_the_version_is_one_line(option: str) -> None:
     [
         (["fier"], "'fier' is not a verb; did you mean fire?"),
         (["xyzzy"], "'xyzzy' is not a verb; `hookline --help` lists the verbs"),
-        (["--json", "list"], "put options behind the verb: hookline VERB --json"),
+        (["--json", "list"], "options come after the verb: hookline VERB --json"),
         (["fire"], "arguments are required: EVENT; `hookline fire --help` shows how"),
-        (["list", "--jso"], "unrecognized arguments: --jso; `hookline list --help` shows how"),
-        (["list", "--cwd"], "argument --cwd: expected one argument"),
+        (["list", "--jso"], "hookline list has no option --jso; did you mean --json?"),
+        (["list", "--xyz=1"], "hookline list has no option --xyz; `hookline list --help` lists"),
+        (["fire", "--tol", "x"], "hookline fire has no option --tol; did you mean --tool?"),
+        (["list", "more"], "unrecognized arguments: more; `hookline list --help` shows how"),
+        (["list", "--cwd"], "hookline: --cwd: expected one argument"),
+        (["help", "fier"], "'fier' is not a verb; did you mean fire?"),
         (["list", "--cwd", "nowhere"], "--cwd: nowhere is not a directory"),
         (["list", "--settings", "none.json"], "--settings: there is no file none.json"),
         (["fire", "BeforeAgent", "--trust", "--no-trust"], "not allowed with argument --trust"),
@@ -51,6 +56,10 @@ def test_bad_usage_is_one_sentence_on_stderr_and_never_looks_like_a_block(
     assert done.err.startswith("hookline: ")
     assert done.err.count("\n") == 1
     assert sentence in done.err
+
+
+def test_help_and_a_verb_explain_the_verb(call: Call) -> None:
+    assert call("help", "list") == call("list", "--help")
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -14,8 +14,11 @@ from tests.serving.mcp.processes import SERVER, proxy
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "name the server: its command behind --, or its --url; hookline mcp -- SERVER ARGS…"),
-        (["--url", "https://x", "--", "cat"], "or its --url; not both"),
+        (
+            [],
+            "name the server by its command after --, or by its --url; as in: hookline mcp",
+        ),
+        (["--url", "https://x", "--", "cat"], "or by its --url; not both"),
         (["--json", "--", "cat"], "--json: standard output is the protocol's here; leave it out"),
         (["--header", "A: b", "--", "cat"], "--header: headers are for --url"),
         (

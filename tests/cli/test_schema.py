@@ -51,8 +51,11 @@ def test_every_locale_and_terminal_can_have_it(tmp_path: Path) -> None:
         (["PreToolUse"], "PreToolUse is an event; write `hookline schema event PreToolUse`"),
         (["event", "BeforTool"], "'BeforTool' is not a hook event; did you mean BeforeTool or"),
         (["event", "PreTolUse"], "'PreTolUse' is not a hook event; did you mean PreToolUse"),
-        (["event", "Elicitation"], "Elicitation is Claude Code's alone, without a schema; there"),
-        (["event"], "name an event behind `hookline schema event`; there are BeforeTool, After"),
+        (
+            ["event", "Elicitation"],
+            "Elicitation is only Claude Code's and has no schema; the events",
+        ),
+        (["event"], "name an event after `hookline schema event`; the events are BeforeTool, A"),
         (["settings", "more"], "name one schema; `hookline schema --help` shows how"),
         (["event", "Stop", "more"], "name one schema; `hookline schema --help` shows how"),
     ],

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.cli.screen import Column, Row, duration, fit_line, fit_table, printable, width_of
+from hookline.cli.screen import (
+    Column,
+    Row,
+    break_command,
+    duration,
+    fit_line,
+    fit_table,
+    printable,
+    width_of,
+)
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Zs", "Zl", "Zp", "Cc"]))
 
@@ -40,6 +49,25 @@ def test_the_last_column_moves_below_where_little_room_is_left() -> None:
         "  command-guard  denied",
         "      a reason of some length",
         "  b              ok      short",
+    ]
+
+
+def test_a_command_is_broken_where_a_shell_reads_it_alike() -> None:
+    command = """fire --tool write --input '{"a":"b c","d":1}' --json -- x"""
+    assert list(break_command(command, width=None)) == [command]
+    assert list(break_command(command, width=len(command) + 1)) == [
+        """fire --tool write --input '{"a":"b c","d":1}' --json -- \\""",
+        "  x",
+    ]
+    # An option keeps its value as long as both fit into a line, and an object is broken last.
+    assert list(break_command(command, width=34)) == [
+        "fire --tool write \\",
+        """  --input '{"a":"b c","d":1}' \\""",
+        "  --json -- x",
+    ]
+    assert list(break_command(command, width=24))[1:] == [
+        """  --input '{"a":"b c",""",
+        """  "d":1}' --json -- x""",
     ]
 
 

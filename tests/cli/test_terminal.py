@@ -128,6 +128,20 @@ def test_list_at_80_columns(project: Project) -> None:
     ]
 
 
+def test_an_error_wraps_between_words_and_its_command_can_be_copied() -> None:
+    done = on_terminal("fire", "BeforeTool")
+    assert done.out == (
+        "hookline: BeforeTool input: tool_name is missing; try:\n"
+        """  hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'\n"""
+    )
+    assert on_terminal("list", "--event", "Foo", columns=60).out == (
+        "hookline: --event: 'Foo' is not a hook event; the events are\n"
+        "BeforeTool, AfterTool, BeforeAgent, AfterAgent, BeforeModel,\n"
+        "AfterModel, BeforeToolSelection, SessionStart, SessionEnd,\n"
+        "PreCompress, Notification, and Claude Code's (PreToolUse, …)\n"
+    )
+
+
 def test_reading_from_the_terminal_says_how_to_end_it() -> None:
     done = on_terminal("fire", "BeforeAgent", "--input", "-", typed=b"{}\n\x04")
     assert "reading the input from the terminal; Ctrl-D ends it\n" in done.out

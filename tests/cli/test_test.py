@@ -185,7 +185,7 @@ def test_tests_are_chosen_by_a_part_of_their_name(call: Call, keys: Project) -> 
     done = run(call, keys, "-k", "zzz")
     assert (done.status, done.out) == (1, "")
     assert done.err == (
-        "hookline: -k zzz is in the name of none of 3 tests; there is 'a key is refused'\n"
+        "hookline: none of 3 tests has zzz in its name; one is 'a key is refused'\n"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import Done, answer, command_hook, hookline, settings
+from tests.cli.command import Done, answer, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
 from tests.harness.scratch import Project
 
@@ -101,13 +101,20 @@ def test_an_event_without_hooks_is_recorded_as_that(call: Call, project: Project
     assert call("test").status == 0
 
 
+def test_at_80_columns_the_command_to_run_it_has_its_own_line(keys: Project) -> None:
+    recording = ("test", "--trust", "--record", "a key is refused", *WRITE, "{}")
+    done = on_terminal(*recording, cwd=keys.path, NO_COLOR="1")
+    assert done.out.endswith(
+        f"read it, keep what matters, and run it:\n  hookline test --trust {REFUSED}\n"
+    )
+
+
 def test_a_file_is_never_replaced_unasked(call: Call, keys: Project) -> None:
     keys.write(REFUSED, "mine")
     done = record(call, "a key is refused", *WRITE, "{}")
     assert done.status == 1
     assert done.err == (
-        f"hookline: {keys.path}/{REFUSED} exists already; "
-        "pass --force to replace it, or another name\n"
+        f"hookline: {REFUSED} exists already; pass --force to replace it, or another name\n"
     )
     assert (keys.path / REFUSED).read_text() == "mine"
     done = record(call, "a key is refused", *WRITE, "{}", "--force")
@@ -132,14 +139,20 @@ def test_hooks_nobody_trusts_are_not_recorded(call: Call, keys: Project) -> None
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--record", "x"], "--record needs one event, as fire does: hookline test --record x B"),
+        (
+            ["--record", "x"],
+            "--record needs one event, as fire does; try: hookline test --record x B",
+        ),
         (
             ["--record", "x", "BeforTool"],
             "'BeforTool' is not a hook event; did you mean BeforeTool",
         ),
         (["--record", "x", "BeforeAgent"], "prompt is missing; try: hookline fire BeforeAgent"),
         (["--record", "!", "BeforeAgent"], "'!' cannot be the name of a test; use letters"),
-        (["--record", "x", "--watch"], "--record writes a test; run it afterwards"),
+        (
+            ["--record", "x", "--watch"],
+            "--record only writes a test; pass the options for a run when",
+        ),
         (["--record", "x", "--from-trace", "abc"], "the trace has no event 'abc'; hookline trace"),
         (["--record", "x", "A", "--from-trace", "a"], "--from-trace has the event and its input"),
         (["--tool", "x"], "--tool is for --record NAME; add that"),

@@ -237,11 +237,11 @@ def test_the_document_has_everything(call: Call, tracing: Path) -> None:
         (["nope"], "there is no event nope in the log; "),
         (["--event", "BeforeTol"], "'BeforeTol' is not a hook event; did you mean BeforeTool"),
         (["--since", "soon"], "--since: 'soon' is no time; write 90s, 10m"),
-        (["--decision", "blokced"], "argument --decision: invalid choice: 'blokced' (choose from "),
+        (["--decision", "blokced"], "--decision: invalid choice: 'blokced' (choose from "),
         (["--limit", "0"], "--limit: 0 is not a number of events; write 1 or more"),
-        (["--slow", "often"], "argument --slow: invalid float value: 'often'"),
+        (["--slow", "often"], "--slow: invalid float value: 'often'"),
         (["--log", "none.jsonl"], "--log: there is no file none.jsonl"),
-        (["--stats", "--follow"], "argument --follow: not allowed with argument --stats"),
+        (["--stats", "--follow"], "--follow: not allowed with argument --stats"),
         (["--html", "no/such/folder.html"], "no/such/folder.html"),
     ],
 )
@@ -266,6 +266,7 @@ def test_it_says_how_to_turn_tracing_on(call: Call, monkeypatch: pytest.MonkeyPa
     assert call("trace") == (0, OFF, "")
     assert call("trace", "--json").document["tracing"] is False
     assert call("trace", "--stats").out == OFF.replace("no event", "no hook run")
+    assert call("trace", "--html", "page.html").out.endswith(OFF)
     monkeypatch.setenv("HOOKLINE_TRACE", "1")
     on = "no event was recorded yet; tracing is on, so the next one will be\n"
     assert call("trace").out == on

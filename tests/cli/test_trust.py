@@ -36,7 +36,7 @@ def shown(text: str, project: Project) -> str:
 
 
 FIRST = """\
-PROJECT  1 hook, 1 file of the project named by them
+PROJECT  1 hook, which name 1 file of the project
 
 BeforeTool  write_file
     hooks/guard.sh --strict

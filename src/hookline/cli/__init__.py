@@ -54,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status; nothing but a status ever comes out."""
     # ``list`` is a verb's module here.
     arguments = sys.argv[1:] if argv is None else [*argv]
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     verb = arguments[0] if arguments else "--help"
     status: int | None = None
     try:

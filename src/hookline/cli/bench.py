@@ -58,11 +58,11 @@ EXAMPLES = (
     "hookline bench secret-scan --cwd try-hookline --trust --runs 10 --json",
 )
 OPTIONS = (
-    Option("name", "NAME", "the hook; hookline list shows the names"),
-    Option("--runs", "N", "how often (default: about 50)", type=_read_number),
-    Option("--event", "EVENT", "which, of a hook that has several"),
+    Option("name", "NAME", "the name of the hook; hookline list shows them all"),
+    Option("--runs", "N", "how many times to run it (default: about 50)", type=_read_number),
+    Option("--event", "EVENT", "the event to fire, if the hook is for several"),
     *event_options("the event's fields (default: made up)"),
-    flag("--trust", "run it even if nobody has trusted it", default=None),
+    flag("--trust", "run it even if it is not trusted", default=None),
     *SOURCES,
 )
 

@@ -6,6 +6,7 @@ programs. Exit status: 0 also with warnings and hints, 1 with errors, and with w
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -31,18 +32,18 @@ EXAMPLES = (
     "hookline check --claude",
 )
 OPTIONS = (
-    flag("--fix", "mend what has only one remedy, and show the changes", one_of="fixing"),
+    flag("--fix", "correct what has only one remedy, and show the changes", one_of="fixing"),
     flag("--diff", "show what --fix would change, and change nothing", one_of="fixing"),
-    flag("--strict", "exit with 1 on warnings too"),
+    flag("--strict", "exit with 1 for warnings too, not only for errors"),
     flag("--quiet", "leave out the hints"),
     Option(
         "--format",
         "",
-        "text for people (default), json as --json, github for its workflow commands, or sarif",
+        "text for people (default), json as --json, github for GitHub's annotations, or sarif",
         choices=("text", "json", "github", "sarif"),
     ),
     Option(
-        "--only", "", "the project's settings alone, or the user's", choices=("project", "user")
+        "--only", "", "check only the project's or the user's settings", choices=("project", "user")
     ),
     *SOURCES,
 )
@@ -108,7 +109,7 @@ def _show(
         for line in _diff(change):
             screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
         screen.line()
-    shorten = _make_shorter(checked, shown_path)
+    shorten = _make_shorter(checked, shown_path, os.getcwd())
     for file, group in groupby(findings, key=lambda finding: finding.file):
         _show_file(screen, file, list(group), shorten)
     _show_summary(options, screen, findings, checked)
@@ -126,7 +127,7 @@ def _report(form: str, screen: Screen, findings: Sequence[Finding], checked: Che
     from hookline.check.reports import find_below, find_root, make_sarif, write_commands
 
     root = find_root(checked.cwd) or os.getcwd()
-    shorten = _make_shorter(checked, lambda path: find_below(root, path) or path)
+    shorten = _make_shorter(checked, lambda path: find_below(root, path) or path, root)
     shown = [
         msgspec.structs.replace(each, message=shorten(each.message), remedy=shorten(each.remedy))
         for each in findings
@@ -140,14 +141,17 @@ def _report(form: str, screen: Screen, findings: Sequence[Finding], checked: Che
         screen.raw_line(command)
 
 
-def _make_shorter(checked: Checked, shorten: Callable[[str], str]) -> Callable[[str], str]:
-    """What shortens the paths of settings that a text names."""
+def _make_shorter(
+    checked: Checked, shorten: Callable[[str], str], base: str
+) -> Callable[[str], str]:
+    """A function that shortens the paths that a text names: of settings, and below ``base``."""
     paths = {file.path: shorten(file.path) for file in checked.files}
+    below = re.compile(rf"(?<![^\s'\"]){re.escape(os.path.join(base, ''))}(?=[^\s'\"])")
 
     def shorten_all(text: str) -> str:
         for path, short in paths.items():
             text = text.replace(path, short)
-        return text
+        return text if base == os.sep else below.sub("", text)
 
     return shorten_all
 

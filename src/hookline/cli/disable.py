@@ -23,7 +23,7 @@ OPTIONS = (
     NAME,
     flag(
         "--project",
-        "in this project alone, which must be its own hook (.hookline/settings.local.json)",
+        "only in this project, for a hook of its own (in its .hookline/settings.local.json)",
     ),
     *SOURCES,
 )

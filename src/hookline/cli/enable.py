@@ -24,7 +24,7 @@ from hookline.edit import (
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire.hooks import HookSource
 
-NAME = Option("name", "NAME", "the hook; hookline list shows the names")
+NAME = Option("name", "NAME", "the name of the hook; hookline list shows them all")
 EXAMPLES = (
     "hookline init --name guard",
     "hookline disable --project guard",
@@ -32,9 +32,7 @@ EXAMPLES = (
 )
 OPTIONS = (
     NAME,
-    flag(
-        "--project", "take back what was disabled for this project (.hookline/settings.local.json)"
-    ),
+    flag("--project", "undo `disable --project` (in the project's .hookline/settings.local.json)"),
     *SOURCES,
 )
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hookline.cli.screen import Screen, discard, printable, shown_path
+from hookline.cli.screen import Screen, break_command, discard, shown_path, terminal_width
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
 def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     """The error for a word that is no verb, with the nearest that are."""
     if verb.startswith("-"):
-        return CommandError(f"put options behind the verb: hookline VERB {verb}")
+        return CommandError(f"options come after the verb: hookline VERB {verb}")
     from hookline.nearest import did_you_mean, nearest
 
     hint = did_you_mean(nearest(verb, known)) or "`hookline --help` lists the verbs"
@@ -50,7 +50,7 @@ def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandErro
     names = list(dict.fromkeys(entry.name for entry in settings.entries))
     if not names:
         hint = MENDING if is_broken else "`hookline init` makes a first one"
-        return CommandError(f"no hook is named {name!r}, for none is configured; {hint}")
+        return CommandError(f"no hook is named {name!r}, as no hooks are configured; {hint}")
     from hookline.nearest import did_you_mean, nearest
 
     hint = did_you_mean(nearest(name, names)) or "`hookline list` shows the names"
@@ -58,12 +58,12 @@ def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandErro
 
 
 def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
-    """Warn of what is wrong in the settings, but for trust, which is told where hooks are held
-    back; True if a whole file was skipped, so that hooks may be missing."""
+    """Warn of what is wrong in the settings, except trust, of which people are told where hooks
+    are held back; True if there is anything, so that hooks may be missing."""
     told = [problem for problem in problems if problem.kind != "untrusted"]
     for problem in told:
         screen.warning(shown_path(str(problem)))
-    return any(problem.broken for problem in told)
+    return bool(told)
 
 
 def report(error: BaseException, *, done: int | None = None) -> int:
@@ -115,11 +115,13 @@ def _report(error: BaseException) -> int:
 
 
 def _say(text: str) -> None:
-    if sys.stderr is None:
-        return
-    try:
-        # A further line of it must not pass for one of ours.
-        shown = printable(f"hookline: {text}").replace("\n", "\n    ")
-        print(shown, file=sys.stderr, flush=True)
-    except OSError:
-        discard(sys.stderr)
+    screen = Screen(None, sys.stderr)
+    said, found, command = text.partition("; try: ")
+    if found and sys.stderr is not None and sys.stderr.isatty():
+        # To be copied, so that it must not be wrapped between words.
+        lines = break_command(command, width=terminal_width(sys.stderr) - 2)
+        screen.note(f"hookline: {said}; try:")
+        for line in lines:
+            screen.note(f"  {line}")
+    else:
+        screen.note(f"hookline: {text}")

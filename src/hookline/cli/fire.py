@@ -11,7 +11,7 @@ from hookline.answer import (
     make_empty_answer,
     process_common_hook_output_fields,
 )
-from hookline.cli.failures import ASKS, BLOCKED, FAILED, CommandError, tell_problems
+from hookline.cli.failures import ASKS, BLOCKED, FAILED, MENDING, CommandError, tell_problems
 from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import (
     SOURCES,
@@ -47,22 +47,25 @@ EXAMPLES = (
 )
 OPTIONS = (
     Option(
-        "event", "EVENT", f"{', '.join(HookEventName)}; or one of Claude Code's, such as PreToolUse"
+        "event",
+        "EVENT",
+        f"{', '.join(HookEventName)}; or one of Claude Code's, such as PreToolUse. "
+        "Exit status: 0 go on, 2 blocked or stopped, 3 a hook asks, 1 the event was not fired",
     ),
     *event_options("the event's fields; - reads them from stdin"),
     Option(
         "--on-ask",
         "",
-        "exit with 2 (block) or 0 (allow) when a hook asks for confirmation, for callers that "
-        "cannot ask (default: exit with 3)",
+        "exit with 2 (block) or 0 (allow) instead of 3 when a hook asks for confirmation, for "
+        "callers that cannot ask",
         choices=("block", "allow"),
     ),
     *STRICTNESS,
-    Option("--bus", "URL|@FILE", "let a worker on this bus run its hooks, instead of here"),
+    Option("--bus", "URL|@FILE", "have a worker on this message bus run the hooks"),
     Option(
         "--on-unavailable",
         "",
-        "what it means that no worker answers (default: allow)",
+        "what to do when no worker answers: go on (default), block, or run the hooks here",
         choices=("allow", "block", "local"),
         default="allow",
     ),
@@ -73,6 +76,8 @@ OPTIONS = (
 # Word -> exit status; all others are 0. ``--on-ask`` replaces that of "ask".
 _STATUS: dict[str, int] = {"blocked": BLOCKED, "stop": BLOCKED, "ask": ASKS, "failed": FAILED}
 _ON_ASK = {"block": BLOCKED, "allow": 0}
+# What a shell exits with for a command that it cannot start: not executable, not found.
+_NOT_STARTED = (126, 127)
 # Characters of a reason that need no second look.
 _LONG_REASON = 400
 # Where all of what an async hook wrote is: its event's document is printed before it ends.
@@ -303,6 +308,8 @@ def _cut_warning(
             then.append(f"{event} is decided without it")
     if failed is not None and failed.failed == "timeout":
         then.append('a longer "timeout" in its settings gives it more time')
+    if failed is not None and failed.exit_code in _NOT_STARTED:
+        then.append(MENDING)
     if not is_here:
         then.append("mend it where the worker runs")
     entries = config.get_settings().entries if is_here else ()

@@ -3,13 +3,12 @@
 argparse breaks words at their hyphens and gives a long name of an option half of a narrow line.
 """
 
-import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hookline.cli.screen import terminal_width
+from hookline.cli.screen import break_command, terminal_width
 
 if TYPE_CHECKING:
     from hookline.cli.options import Option
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 _BESIDE = 24
 _NARROW = 60
 _BELOW = 6
-# A word of a command line, with the quotes that hold it together.
-_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|[^\s'"])+"""
 
 
 def format_verb(
@@ -91,13 +88,8 @@ def _set_examples(examples: Sequence[str], width: int) -> Iterator[str]:
     backslash, so that it can be copied all the same."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     for example in examples:
-        line = " "
-        for word in re.findall(_ARGUMENT, example) if is_terminal else [example]:
-            if len(line) + 1 + len(word) > width - 2 and line.strip():
-                yield f"{line} \\"
-                line = "   "
-            line += f" {word}"
-        yield line
+        for line in break_command(example, width=width - 2) if is_terminal else [example]:
+            yield f"  {line}"
 
 
 def _fill(text: str, width: int, *, first: int = 0, rest: int = 0) -> list[str]:

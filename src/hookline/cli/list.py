@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from hookline.cli.failures import MENDING, tell_problems
-from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources
+from hookline.cli.options import (
+    SOURCES,
+    Option,
+    Options,
+    explain_unread,
+    find_sources,
+    read_event_name,
+)
 from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
 from hookline.config import Config
-from hookline.errors import UnknownEventError
-from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import Settings
-from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
+from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
     HookConfig,
@@ -46,7 +51,7 @@ OPTIONS = (
     Option(
         "--source",
         "",
-        "only those of these settings",
+        "only the hooks of these settings",
         choices=(HookSource.PROJECT.value, HookSource.USER.value, HookSource.SYSTEM.value),
     ),
     *SOURCES,
@@ -112,15 +117,9 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _read_event(name: str) -> tuple[EventName, str]:
-    """The event of a name, and the name that Claude Code has for it if it is that; raises
-    UnknownEventError."""
-    try:
-        return narrow_event(name), ""
-    except UnknownEventError:
-        event = DIALECTS["claude"].event_for(name)
-        if event is None:
-            raise
-        return event, name
+    """The event of a name, and that name if it is Claude Code's; raises CommandError."""
+    event = read_event_name("--event: ", name)
+    return event, "" if name == event.value else name
 
 
 def _is_fired(event: EventName) -> bool:
@@ -189,7 +188,7 @@ def _show(
     """The hooks of each event, a summary, and what to do next."""
     if not settings.entries:
         screen.line("no hooks are configured for ", (project_dir, "name"))
-        is_broken = any(problem.broken for problem in settings.problems)
+        is_broken = any(problem.kind != "untrusted" for problem in settings.problems)
         first = "`hookline init` makes a first one, `hookline demo` shows some at work"
         screen.line(MENDING if is_broken else first)
         return

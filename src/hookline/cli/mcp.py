@@ -31,27 +31,28 @@ OPTIONS = (
     Option(
         "server",
         "SERVER",
-        "behind --, the command that starts the server, and its arguments",
+        "after --, the command that starts the server, and its arguments",
         default=(),
         count="*",
     ),
-    Option("--url", "URL", "the server is there, by streamable HTTP"),
+    Option("--url", "URL", "the URL of a server that speaks streamable HTTP"),
     Option(
         "--header",
         "NAME: VALUE",
-        "send this to --url with each request; $VAR in it is that variable; again for more",
+        "send this header to --url; $VAR in it is read from the environment; can be given more "
+        "than once",
         again=True,
     ),
-    flag("--allow-http", "let --url be http:// on another machine, where no header is sent"),
+    flag("--allow-http", "allow an http:// URL of another machine; no header is sent there"),
     Option(
         "--name",
         "NAME",
-        "what hooks know the server by: its tools are mcp__NAME__TOOL (default: its own name)",
+        "the server's name for hooks: its tools are mcp__NAME__TOOL (default: its own name)",
     ),
     Option(
         "--tools",
         "PATTERN",
-        "only the tools whose whole name this matches are listed and can be called",
+        "list and allow only the tools whose whole name this matches",
     ),
     *STRICTNESS,
     *TRUST,
@@ -66,8 +67,8 @@ def run(options: Options, screen: Screen) -> int:
         raise CommandError("--json: standard output is the protocol's here; leave it out")
     command: list[str] = list(options.server)
     if bool(command) == (options.url is not None):
-        what = "not both" if command else "hookline mcp -- SERVER ARGS…"
-        raise CommandError(f"name the server: its command behind --, or its --url; {what}")
+        what = "not both" if command else "as in: hookline mcp -- SERVER ARGS…"
+        raise CommandError(f"name the server by its command after --, or by its --url; {what}")
     if options.header and options.url is None:
         raise CommandError("--header: headers are for --url; a command has its environment")
     if options.allow_http and options.url is None:

@@ -54,22 +54,21 @@ OPTIONS = (
     Option(
         "--from",
         "",
-        "whose settings (default: Claude Code's, or without any Gemini's and LLxprt's)",
+        "whose settings (default: Claude Code's; if there are none, Gemini's and LLxprt's)",
         default="auto",
         choices=tuple(_AGENTS),
         attribute="agent",
     ),
-    Option(
-        "--only", "", "the project's settings alone, or the user's", choices=("project", "user")
-    ),
+    Option("--only", "", "only the project's or the user's settings", choices=("project", "user")),
     Option(
         "--plugin",
         "DIR",
-        "the hooks of a plugin of Claude Code's, for the project or with --only user for the user",
+        "the hooks of this Claude Code plugin, for the project, or with --only user for the user; "
+        "can be given more than once",
         again=True,
     ),
-    flag("--dry-run", "show what would come of it (the default)", one_of="how"),
-    flag("--write", "add the hooks; what was there is kept, with a backup", one_of="how"),
+    flag("--dry-run", "show what --write would do, and write nothing (default)", one_of="how"),
+    flag("--write", "add the hooks to the settings, and keep a backup of these", one_of="how"),
 )
 
 

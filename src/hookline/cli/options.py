@@ -74,9 +74,9 @@ def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
     """What ``firing.read_event`` makes an event of; ``fields`` says what ``--input`` is."""
     return (
         Option("--input", "JSON|@FILE|-", fields, **more),
-        Option("--tool", "NAME", "the tool, for events of tools", **more),
-        Option("--tool-input", "JSON", "what the tool is called with", **more),
-        Option("--session-id", "ID", "the session the event belongs to", **more),
+        Option("--tool", "NAME", "the name of the tool, for a tool's events", **more),
+        Option("--tool-input", "JSON", "the arguments of the tool, for a tool's events", **more),
+        Option("--session-id", "ID", "the session that the event belongs to", **more),
     )
 
 
@@ -84,13 +84,13 @@ def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
 TRUST = (
     flag(
         "--trust",
-        "run the project's own hooks even if nobody has trusted them",
+        "run the project's hooks even if they are not trusted",
         default=None,
         one_of="trust",
     ),
     flag(
         "--no-trust",
-        "do not run the project's own hooks",
+        "do not run the project's hooks, even if they are trusted",
         default=None,
         means=False,
         attribute="trust",
@@ -99,11 +99,12 @@ TRUST = (
 )
 # What makes the settings stricter for once.
 STRICTNESS = (
-    flag("--strict", "block whenever the hooks could not all answer (also HOOKLINE_STRICT=1)"),
+    flag("--strict", "block if any hook could not answer (also HOOKLINE_STRICT=1)"),
     Option(
         "--require",
         "NAME",
-        "block unless this hook is in force; layer:NAME for one of another layer; again for more",
+        "block unless this hook is in force; layer:NAME for one of another layer; can be given "
+        "more than once",
         again=True,
     ),
 )
@@ -111,26 +112,31 @@ STRICTNESS = (
 SOURCES = (
     flag(
         "--claude",
-        "read Claude Code's settings as well: .claude/settings.json, yours, and the managed ones",
+        "also read Claude Code's settings: the project's, yours and the managed ones",
         default=None,
     ),
     Option(
         "--plugin",
         "DIR",
-        "take the hooks of this plugin of Claude Code's as well; again for more",
+        "also use the hooks of this Claude Code plugin; can be given more than once",
         again=True,
     ),
 )
+# argparse has it by itself.
+_HELP = flag("--help", "show this help and exit")
 _EVERY_VERB = "options of every verb"
 COMMON = (
     flag("--json", "print one JSON document and nothing else", group=_EVERY_VERB),
     Option(
-        "--cwd", "DIR", "the working directory of the hooks (default: this one)", group=_EVERY_VERB
+        "--cwd",
+        "DIR",
+        "the working directory of the hooks (default: the current one)",
+        group=_EVERY_VERB,
     ),
     Option(
         "--settings",
         "FILE",
-        "use this file instead of the settings found on disk; again for more, "
+        "use this file instead of the settings found on disk; can be given more than once, "
         "highest priority first",
         again=True,
         group=_EVERY_VERB,
@@ -148,10 +154,11 @@ def find_sources(options: Options) -> dict[str, Any]:
 
 
 def explain_unread(files: Sequence[str]) -> str:
-    """How to have settings of Claude Code's read that nobody has asked for."""
+    """How to read Claude Code's settings that were found and left out."""
     named = ", ".join(map(shown_path, files))
-    are = "is" if len(files) == 1 else "are"
-    return f'{named} {are} not read; --claude, or "claude": true in your settings, changes that'
+    are, them = ("is", "it") if len(files) == 1 else ("are", "them")
+    how = f'pass --claude, or write "claude": true into your settings, to read {them}'
+    return f"{named} {are} not read; {how}"
 
 
 class Verb(Protocol):
@@ -271,7 +278,24 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
             print(self.format_help(), end="", file=file)
 
         def error(self, message: str) -> NoReturn:
+            message = message.removeprefix("argument ")
             raise CommandError(f"{message}; `{self.prog} --help` shows how")
+
+        def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+            """A word that is no option is told before anything that argparse finds."""
+            from itertools import takewhile
+
+            from hookline.nearest import did_you_mean, nearest
+
+            known = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
+            for word in takewhile(lambda word: word != "--", args or ()):
+                given = word.partition("=")[0]
+                # One with a blank in it is an argument.
+                if given.startswith("--") and given not in known and " " not in given:
+                    told = [name for name, help in known.items() if help is not None]
+                    hint = did_you_mean(nearest(given, told)) or f"`{self.prog} --help` lists them"
+                    raise CommandError(f"{self.prog} has no option {given}; {hint}")
+            return super().parse_known_args(args, namespace)
 
     parser = Parser(prog=f"hookline {name}", allow_abbrev=False)
     groups: dict[str, Any] = {"": parser}

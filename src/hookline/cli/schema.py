@@ -15,7 +15,7 @@ OPTIONS = (
     Option(
         "what",
         "WHAT",
-        "settings (default), hooktest, or event NAME, by our name or Claude Code's",
+        "settings (default), hooktest, or event NAME (ours or Claude Code's)",
         default=(),
         count="*",
     ),
@@ -52,8 +52,10 @@ def _find_schema(kind: str = "settings", name: str | None = None, *more: str) ->
 
         return hooktest_schema()
     if name is None:
-        raise CommandError(f"name an event behind `hookline schema event`; there are {names}")
+        raise CommandError(f"name an event after `hookline schema event`; the events are {names}")
     event = read_event_name("", name)
     if not isinstance(event, HookEventName):
-        raise CommandError(f"{event} is Claude Code's alone, without a schema; there are {names}")
+        raise CommandError(
+            f"{event} is only Claude Code's and has no schema; the events with one are {names}"
+        )
     return schema.event_schema(event)

@@ -34,6 +34,9 @@ _LEAST_WRAP = 26
 _BARE = 4
 _HANG = 4
 _WORDS = r"\n|[^\S\n]+|\S+"
+# A word of a command line, with the quotes that hold it together; an option with its value is one.
+_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|[^\s'"])+"""
+_PARTS = rf"--\w[\w-]* (?!--){_ARGUMENT}|{_ARGUMENT}"
 _COMMANDS_AND_WORDS = r"\n|[^\S\n]+|`hookline [^`\n]*`\S*|\S+"
 # Role -> how a terminal is told to show it, as ECMA-48 numbers it: 1 bold, 2 faint, 3x a colour.
 STYLES: dict[str, str] = {
@@ -75,6 +78,11 @@ class Screen:
         mark = _WRAPPED if self._out.can_encode(_WRAPPED) else ">"
         shown = self._out.encode(spans)
         self._out.write(fit_line(shown, indent=indent, width=self.width, mark=mark))
+
+    def command(self, command: str, *, indent: int = 2) -> None:
+        """A command to copy; on a terminal a long one goes on behind a backslash."""
+        for line in break_command(command, width=self.width and self.width - indent):
+            self.line((line, "name"), indent=indent)
 
     def raw_line(self, text: str) -> None:
         """A line for a program to read: neither wrapped nor styled."""
@@ -278,6 +286,28 @@ def cut(text: str, width: int) -> str:
     """The text in one line that fits, with a sign at its end where something is missing."""
     text = text.replace("\n", " ")
     return text if width_of(text) <= width else head(text, width - 1).rstrip() + "…"
+
+
+def break_command(command: str, *, width: int | None) -> Iterator[str]:
+    """A command in lines that a shell puts together again, broken where they would not fit."""
+    # What stays on one line, and what follows it there: a blank, nothing within a word.
+    pieces: list[tuple[str, str]] = []
+    parts = [
+        word
+        for part in re.findall(_PARTS, command)
+        for word in ([part] if not width or len(part) + 4 <= width else re.findall(_ARGUMENT, part))
+    ]
+    for part in parts:
+        # Inside of quotes a new line is white space between two members of an object.
+        *first, last = part.replace(',"', ',\0"').split("\0") if "'{" in part else [part]
+        pieces += [*((piece, "") for piece in first), (last, " ")]
+    line = ""
+    for piece, glue in pieces:
+        if width is not None and line.strip() and len(line) + len(piece) + 2 > width:
+            yield f"{line}\\" if line.endswith(" ") else line
+            line = "  "
+        line += piece + glue
+    yield line.rstrip()
 
 
 def diff(before: Sequence[str], after: Sequence[str], *, around: int) -> list[str]:

@@ -42,19 +42,21 @@ OPTIONS = (
     Option(
         "--bus",
         "URL|@FILE",
-        "nats://HOST:PORT, several with commas; behind a ? credentials, nkey, tls_ca, tls_cert "
-        "and tls_key name files, prefix the beginning of all subjects",
+        "nats://HOST:PORT, several separated by commas; after a ? come credentials, nkey, tls_ca, "
+        "tls_cert and tls_key, which name files, and prefix, which begins all subjects",
         required=True,
     ),
-    flag("--stats", "serve nothing: show the state of the workers"),
+    flag("--stats", "show the state of the workers, and serve nothing"),
     Option(
         "--queue",
         "NAME",
         "workers of one queue share its requests (default: hookline)",
         default="hookline",
     ),
-    Option("--events", "NAME,…", "serve only these (default: all)", again=True),
-    Option("--concurrency", "N", "requests carried out at once (default: 4 a core)", type=int),
+    Option("--events", "NAME,…", "serve only these events (default: all)", again=True),
+    Option(
+        "--concurrency", "N", "how many requests to handle at once (default: 4 a core)", type=int
+    ),
     Option(
         "--health",
         "SECONDS",
@@ -64,8 +66,8 @@ OPTIONS = (
     ),
     flag(
         "--allow-empty",
-        "start without any hook to serve, which allows everything; hooks that are not trusted and "
-        "broken settings are refused all the same",
+        "start even if there is no hook to serve, which allows everything; untrusted hooks and "
+        "broken settings still keep it from starting",
     ),
     *TRUST,
     *SOURCES,

@@ -28,9 +28,12 @@ EXAMPLES = (
     "hookline trust --claude",
 )
 OPTIONS = (
-    flag("--yes", "trust what is there without asking"),
-    flag("--accept-uncovered", "with --yes: also the hooks that run what cannot be reviewed"),
-    flag("--check", "change nothing: exit with 1 if anything needs a review"),
+    flag("--yes", "trust the hooks as they are, without asking"),
+    flag(
+        "--accept-uncovered",
+        "with --yes: also trust hooks that run something that cannot be reviewed",
+    ),
+    flag("--check", "change nothing; exit with 1 if anything needs a review"),
     *SOURCES,
 )
 
@@ -210,7 +213,7 @@ def refuse_settings(options: Options) -> None:
 def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[str]) -> None:
     """The hooks and what they name; beside what was trusted before, the changes."""
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
-    screen.line((now.project, "title"), f"  {hooks}, {files} of the project named by them")
+    screen.line((now.project, "title"), f"  {hooks}, which name {files} of the project")
     screen.line()
     if known is None:
         for hook in now.hooks:
@@ -262,9 +265,11 @@ def _show_uncovered(screen: Screen, hooks: Sequence[ReviewedHook]) -> list[Revie
 
 
 def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> None:
-    for line in diff(before, after, around=2):
+    lines = diff(before, after, around=2)
+    for line in lines:
         screen.quote((line, DIFF_ROLES.get(line[:1], "")))
-    screen.line()
+    if lines:
+        screen.line()
 
 
 def _lines_of_hooks(reviewed: Review) -> list[str]:

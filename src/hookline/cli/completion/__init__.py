@@ -92,7 +92,8 @@ def run(options: Options, screen: Screen) -> int:
         hint = "`hookline completion bash`, zsh or fish"
         if used in _SHELLS:
             hint = f"yours is {used}, so `hookline completion {used}`"
-        raise CommandError(f"name one shell: {hint}")
+        unknown = [f"there is no completion for {s}; " for s in options.shell if s not in _SHELLS]
+        raise CommandError(f"{''.join(unknown)}name one shell: {hint}")
     from hookline.cli import VERBS
 
     grammar: list[VerbGrammar] = []

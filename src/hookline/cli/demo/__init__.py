@@ -28,19 +28,19 @@ from hookline.notices import heard_warnings
 
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
 OPTIONS = (
-    Option("--keep", "DIR", "make the project in this new directory, and leave it there"),
+    Option("--keep", "DIR", "make the project in this new directory, and keep it"),
     Option(
         "--live",
         "PROMPT",
-        "put this prompt to a real model instead, of the first key that is set: GEMINI_API_KEY, "
+        "send this prompt to a real model instead, the first whose key is set: GEMINI_API_KEY, "
         "OPENAI_API_KEY, ANTHROPIC_API_KEY. No command is run and no file outside the project "
         "is touched",
     ),
     Option(
         "--model",
         "NAME",
-        "the model of --live; a name that begins with gemini, gpt, o and a digit, or claude "
-        f"chooses the key too (default: {', '.join(family.default for family in FAMILIES)})",
+        "the model for --live; a name that begins with gemini, gpt, o and a digit, or claude "
+        f"also chooses the key (default: {', '.join(family.default for family in FAMILIES)})",
     ),
 )
 
@@ -253,7 +253,7 @@ def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: st
     kept = options.keep
     if kept:
         screen.line(f"the hooks are in {kept}/hooks, their settings in {kept}/.hookline; try:")
-        screen.line(f"cd {shlex.quote(kept)} && hookline list", indent=2)
-        screen.line(_TRY, indent=2)
+        screen.command(f"cd {shlex.quote(kept)} && hookline list")
+        screen.command(_TRY)
     else:
         screen.line("see the scripts, and change them: hookline demo --keep try-hookline")

@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -32,12 +32,19 @@ EXAMPLES = (
     "hookline init sh --event SessionStart",
 )
 OPTIONS = (
-    Option("language", "", "default: sh", default="sh", choices=tuple(LANGUAGES), count="?"),
-    Option("--name", "NAME", "of the hook and its files"),
+    Option(
+        "language",
+        "",
+        "the language of the script (default: sh)",
+        default="sh",
+        choices=tuple(LANGUAGES),
+        count="?",
+    ),
+    Option("--name", "NAME", "the name of the hook and of its files"),
     Option(
         "--event",
         "EVENT",
-        f"when it runs (default: BeforeTool): {', '.join(HookEventName)}",
+        f"the event that runs it (default: BeforeTool): {', '.join(HookEventName)}",
         default=HookEventName.BEFORE_TOOL.value,
     ),
 )
@@ -143,7 +150,7 @@ def run(options: Options, screen: Screen) -> int:
                 "test": test,
                 "settings": {"file": settings, "created": updated.created},
                 "schemas": schemas,
-                "next": [" ".join(break_command(words, width=None)) for words, _ in steps],
+                "next": [shlex.join(words) for words, _ in steps],
             }
         )
         return 0
@@ -155,8 +162,7 @@ def run(options: Options, screen: Screen) -> int:
     screen.line()
     screen.line(("What to do next", "title"))
     for words, purpose in steps:
-        for line in break_command(words, width=screen.width and screen.width - _INDENT):
-            screen.line((line, "name"), indent=_INDENT)
+        screen.command(shlex.join(words), indent=_INDENT)
         screen.line((purpose, "faint"), indent=2 * _INDENT)
     return 0
 
@@ -218,12 +224,14 @@ def _make_files(
     for path in files:
         refuse_way_out(path, project)
         if os.path.lexists(path):
-            raise CommandError(f"{path} exists already; choose another name with --name")
+            shown = shown_path(path)
+            raise CommandError(f"{shown} exists already; choose another name with --name")
     if is_own:
         refuse_way_out(settings, project)
     if hook.name in _find_names(read_settings_text(settings).document.value):
         raise CommandError(
-            f"{settings} has a hook {hook.name} already; choose another name with --name"
+            f"{shown_path(settings)} has a hook {hook.name} already; "
+            "choose another name with --name"
         )
     made: list[str] = []
     try:
@@ -258,20 +266,3 @@ def _make_file(path: str, text: bytes, mode: int) -> None:
     except OSError:
         os.unlink(path)
         raise
-
-
-def break_command(words: Sequence[str], *, width: int | None) -> Iterator[str]:
-    """A command in lines that a shell puts together again, broken where they would not fit."""
-    # What stays on one line, and what follows it there: a blank, nothing within a word.
-    pieces: list[tuple[str, str]] = []
-    for word in words:
-        *first, last = shlex.quote(word).replace(',"', ',\0"').split("\0")
-        pieces += [*((piece, "") for piece in first), (last, " ")]
-    line = ""
-    for piece, glue in pieces:
-        if width is not None and line and len(line) + len(piece) + 2 > width:
-            # Inside of quotes a new line is white space between two members of an object.
-            yield f"{line}\\" if line.endswith(" ") else line
-            line = ""
-        line += piece + glue
-    yield line.rstrip()

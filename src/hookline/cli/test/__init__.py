@@ -30,7 +30,7 @@ EXAMPLES = (
 _RECORDING = "recording a test"
 _RECORDING_OPTIONS = (
     *event_options("the event's fields; - reads them from stdin", group=_RECORDING),
-    Option("--from-trace", "ID", "an event of the trace instead", group=_RECORDING),
+    Option("--from-trace", "ID", "record this event of the trace instead", group=_RECORDING),
     flag("--force", "replace the file if it exists", group=_RECORDING),
 )
 OPTIONS = (
@@ -41,16 +41,16 @@ OPTIONS = (
         default=(),
         count="*",
     ),
-    Option("-k", "TEXT", "only tests with it in the name", attribute="pattern"),
-    flag("--fail-fast", "end with the first that fails"),
-    flag("--watch", "run again whenever a file changes"),
-    Option("--junit", "FILE", "write the results as JUnit XML too"),
+    Option("-k", "TEXT", "run only tests with this text in their name", attribute="pattern"),
+    flag("--fail-fast", "stop after the first test that fails"),
+    flag("--watch", "run the tests again whenever a file changes"),
+    Option("--junit", "FILE", "also write the results to this file as JUnit XML"),
     *TRUST,
     Option(
         "--record",
         "NAME",
-        "write a test of this name, or to this file, from what hooks say now; the event is "
-        "given as for fire: hookline test --record NAME EVENT …",
+        "write a test of this name, or to this file, from what the hooks answer now; give the "
+        "event as for fire: hookline test --record NAME EVENT …",
         group=_RECORDING,
     ),
     *_RECORDING_OPTIONS,
@@ -97,7 +97,7 @@ def _run_tests(options: Options, screen: Screen) -> int:
     if options.json:
         screen.document(make_document(files, outcomes, runner.problems))
     for problem in runner.problems:
-        screen.warning(str(problem))
+        screen.warning(shown_path(str(problem)))
     for file in files:
         for unread in file.problems:
             place = shown_path(str(unread.place))
@@ -126,8 +126,8 @@ def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern:
         import shlex
 
         return (
-            f"-k {shlex.quote(pattern or '')} is in the name of none of "
-            f"{count(len(known), 'test')}; there is {known[0]!r}"
+            f"none of {count(len(known), 'test')} has {shlex.quote(pattern or '')} in its name; "
+            f"one is {known[0]!r}"
         )
     if any(file.problems for file in files):
         return "no tests to run: mend what is wrong with the files first"
@@ -140,7 +140,7 @@ def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern:
 def _watch(options: Options, screen: Screen) -> int:
     """Run the tests, wait for a change, and again, until a signal ends it."""
     if options.json:
-        raise CommandError("--json prints one document, so it cannot be for --watch; leave one out")
+        raise CommandError("--json prints one document, and --watch many results; leave one out")
     try:
         import watchfiles
     except ImportError:

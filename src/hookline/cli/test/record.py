@@ -19,12 +19,15 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     """Write the test and say where it is."""
     for name in ("watch", "junit", "pattern", "fail_fast"):
         if getattr(options, name):
-            raise CommandError("--record writes a test; run it afterwards, with what is for runs")
+            raise CommandError(
+                "--record only writes a test; pass the options for a run when you run it"
+            )
     project = project_of(os.path.abspath(options.cwd or os.getcwd()), claude=options.claude)
     name, path = recording_place(options.record, project)
     if os.path.lexists(path) and not options.force:
         # Before any hook has run for nothing.
-        raise CommandError(f"{path} exists already; pass --force to replace it, or another name")
+        shown = shown_path(path)
+        raise CommandError(f"{shown} exists already; pass --force to replace it, or another name")
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
     elif options.places or options.input or options.tool or options.tool_input:
@@ -49,7 +52,12 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     # A test does not name plugins: their hooks would run in the name of the user.
     trust += "".join(f" --plugin {shlex.quote(folder)}" for folder in options.plugin or ())
     where = shlex.quote(path.removeprefix(os.path.join(os.getcwd(), "")))
-    screen.line(f"read it, keep what matters, and run it: hookline test{trust} ", where)
+    told, command = "read it, keep what matters, and run it:", f"hookline test{trust} {where}"
+    if screen.width is None or len(told) + 1 + len(command) <= screen.width:
+        screen.line(f"{told} {command}")
+    else:
+        screen.line(told)
+        screen.command(command)
     return 0
 
 
@@ -59,7 +67,7 @@ def _record_live(
     if len(options.places) != 1:
         recording = f"hookline test --record {shlex.quote(options.record)}"
         line = example(HookEventName.BEFORE_TOOL).replace("hookline fire", recording, 1)
-        raise CommandError(f"--record needs one event, as fire does: {line}")
+        raise CommandError(f"--record needs one event, as fire does; try: {line}")
     event = read_event_name("", options.places[0])
     payload = read_payload(options.places[0], options)
     read_event(options.places[0], payload)

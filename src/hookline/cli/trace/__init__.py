@@ -37,40 +37,53 @@ EXAMPLES = (
     "hookline trace --stats",
     "hookline trace --html trace.html",
 )
-_WHICH = "which events"
+_WHICH = "only events"
 _WORDS = tuple(word.replace(" ", "-") for word in DECISIONS)
 OPTIONS = (
     Option("id", "ID", "show this event in full", count="?", one_of="what"),
-    flag("--follow", "show events as they come, until ^C", one_of="what"),
+    flag("--follow", "show events as they happen, until Ctrl-C", one_of="what"),
     flag("--stats", "show how long each hook takes", one_of="what"),
-    Option("--html", "FILE", "write one page to look at in a browser", one_of="what"),
-    Option("--event", "NAME", "by either name; again for more", again=True, group=_WHICH),
+    Option(
+        "--html", "FILE", "write the events to this file as a page for the browser", one_of="what"
+    ),
+    Option(
+        "--event",
+        "NAME",
+        "of this name, ours or Claude Code's; can be given more than once",
+        again=True,
+        group=_WHICH,
+    ),
     Option(
         "--decision",
         "WORD",
-        f"where this happened: {', '.join(_WORDS)}; again for more",
+        f"in which this happened: {', '.join(_WORDS)}; can be given more than once",
         choices=_WORDS,
         type=lambda word: word.replace(" ", "-"),
         again=True,
         group=_WHICH,
     ),
-    Option("--hook", "NAME", "with a hook of this name, or part of it", group=_WHICH),
-    Option("--session", "ID", "of a session, by the beginning of its id", group=_WHICH),
-    flag("--failures", "where something went wrong", group=_WHICH),
-    Option("--since", "TIME", "10m, 2h, 3d; yesterday; 14:30; 2026-03-01T14:30", group=_WHICH),
+    Option("--hook", "NAME", "with a hook that has this in its name", group=_WHICH),
+    Option("--session", "ID", "of the session whose id begins with this", group=_WHICH),
+    flag("--failures", "in which something failed", group=_WHICH),
+    Option(
+        "--since",
+        "TIME",
+        "since this time: 10m, 2h or 3d ago, yesterday, 14:30, 2026-03-01T14:30",
+        group=_WHICH,
+    ),
     Option(
         "--slow",
         "MS",
-        f"where a hook took as long, slowest first (default: {_SLOW_MS:.0f})",
+        f"in which a hook took this long, slowest first (default: {_SLOW_MS:.0f})",
         type=float,
         count="?",
         means=_SLOW_MS,
         group=_WHICH,
     ),
     Option(
-        "--limit", "N", f"at most so many, the newest (default: {_SHOWN})", type=int, group=_WHICH
+        "--limit", "N", f"at most this many, the newest (default: {_SHOWN})", type=int, group=_WHICH
     ),
-    Option("--log", "FILE", "read this log instead of the user's own"),
+    Option("--log", "FILE", "read this log instead of your own"),
     *SOURCES,
 )
 
@@ -177,6 +190,8 @@ def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> N
     left_out = f" of {total}; --limit {total} takes all" if total > len(shown) else ""
     screen.line(f"wrote {count(len(shown), 'event')}{left_out}")
     screen.line("open ", (f"file://{quote(where)}", "name"))
+    if not shown:
+        _tell_nothing(options, screen, "no event")
 
 
 def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Iterable[Entry]) -> None:

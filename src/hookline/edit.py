@@ -96,7 +96,7 @@ def rewrite_settings(
     """
     try:
         os.makedirs(os.path.dirname(file), exist_ok=True)
-        with _only_writer(os.path.dirname(file)):
+        with _lock_folder(os.path.dirname(file)):
             settings = read_settings_text(file)
             text = rewritten(settings)
             if text == settings.document.text:
@@ -141,7 +141,7 @@ def refuse_way_out(file: str, project_dir: str) -> None:
 
 
 @contextmanager
-def _only_writer(directory: str) -> Iterator[None]:
+def _lock_folder(directory: str) -> Iterator[None]:
     """Two commands that add at the same time do so one after the other."""
     try:
         import fcntl
@@ -166,7 +166,7 @@ def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
         problem = msgspec.structs.replace(problem, consequence="", remedy=_MEND)
         raise SettingsFileError(problem)
     text = document.text
-    edits = list(_edits(origin, document, (), document.value, additions))
+    edits = list(_make_edits(origin, document, (), document.value, additions))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     assert parse(text).value == merged(document.value, additions)
@@ -181,7 +181,7 @@ def merged(value: Any, additions: Any) -> Any:
     return [*value, *additions]
 
 
-def _edits(
+def _make_edits(
     origin: Origin, document: Document, path: Path, value: Any, additions: Any
 ) -> Iterator[_Edit]:
     if isinstance(additions, Mapping):
@@ -196,13 +196,13 @@ def _edits(
     new: Any = additions
     if isinstance(additions, Mapping):
         for key in additions.keys() & set(value):
-            yield from _edits(origin, document, (*path, key), value[key], additions[key])
+            yield from _make_edits(origin, document, (*path, key), value[key], additions[key])
         new = {key: item for key, item in additions.items() if key not in value}
     span = document.span(path) if new else None
     if span is None:
         return
     # It goes behind the last that is in the object or the list.
-    text, members, close = document.text, _members_of(span), span.end - 1
+    text, members, close = document.text, _list_members(span), span.end - 1
     last_end, has_comma = span.start + 1, False
     if members:
         last_end = members[-1].end
@@ -211,29 +211,29 @@ def _edits(
         last_end = after + 1 if has_comma else last_end
     between = text[last_end:close].rstrip()
     comma = "," if members and not has_comma else ""
-    if "\n" not in text[span.start : close] and (members or _depth(new) <= 1):
+    if "\n" not in text[span.start : close] and (members or _measure_depth(new) <= 1):
         gap = " " if members or between else ""
-        yield last_end, close, f"{comma}{between}{gap}{', '.join(_written_members(new))}"
+        yield last_end, close, f"{comma}{between}{gap}{', '.join(_write_members(new))}"
         return
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     outer = line[: len(line) - len(line.lstrip())]
     # What one level is set in by is told by the first member of the file.
-    unit = _child_indent(text, document.root) or "  "
-    inner = _child_indent(text, span)
+    unit = _find_child_indent(text, document.root) or "  "
+    inner = _find_child_indent(text, span)
     if inner is None:
         inner = outer + unit
-    lines = f",\n{inner}".join(_written_members(new, inner, unit))
+    lines = f",\n{inner}".join(_write_members(new, inner, unit))
     body = f"{comma}{between}\n{inner}{lines}{',' if has_comma else ''}\n{outer}"
     yield last_end, close, re.sub(r"\r?\n", "\r\n", body) if "\r\n" in text else body
 
 
-def _members_of(span: Span) -> list[Span]:
+def _list_members(span: Span) -> list[Span]:
     return list(span.members.values()) if isinstance(span.members, dict) else span.members or []
 
 
-def _child_indent(text: str, span: Span) -> str | None:
+def _find_child_indent(text: str, span: Span) -> str | None:
     """What stands before the first member of an object or a list, if that begins a line."""
-    for first in _members_of(span)[:1]:
+    for first in _list_members(span)[:1]:
         line = text.rfind("\n", 0, first.key) + 1
         before = text[line : first.key]
         if line > span.start and not before.strip():
@@ -241,7 +241,7 @@ def _child_indent(text: str, span: Span) -> str | None:
     return None
 
 
-def _written_members(new: Any, indent: str | None = None, unit: str = "") -> list[str]:
+def _write_members(new: Any, indent: str | None = None, unit: str = "") -> list[str]:
     """The members of an object or the items of a list, each in its own text: on one line where it
     fits and is not too deep to be read there, which without an indent it always is."""
     if isinstance(new, Mapping):
@@ -252,11 +252,11 @@ def _written_members(new: Any, indent: str | None = None, unit: str = "") -> lis
     for label, value in pairs:
         if isinstance(value, Mapping | list | tuple):
             opening, closing = "{}" if isinstance(value, Mapping) else "[]"
-            text = f"{opening}{', '.join(_written_members(value))}{closing}"
+            text = f"{opening}{', '.join(_write_members(value))}{closing}"
             is_wide = indent is not None and len(indent) + len(label) + len(text) >= _WIDTH
-            if indent is not None and value and (is_wide or _depth(value) > _DEEPEST_LINE):
+            if indent is not None and value and (is_wide or _measure_depth(value) > _DEEPEST_LINE):
                 inner = indent + unit
-                body = f",\n{inner}".join(_written_members(value, inner, unit))
+                body = f",\n{inner}".join(_write_members(value, inner, unit))
                 text = f"{opening}\n{inner}{body}\n{indent}{closing}"
         else:
             text = codec.encode(value).decode()
@@ -264,10 +264,10 @@ def _written_members(new: Any, indent: str | None = None, unit: str = "") -> lis
     return written
 
 
-def _depth(value: Any) -> int:
+def _measure_depth(value: Any) -> int:
     if isinstance(value, Mapping):
         value = list(value.values())
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list | tuple) else 0
+    return 1 + max(map(_measure_depth, value), default=0) if isinstance(value, list | tuple) else 0
 
 
 def without(text: str, path: Path, item: str) -> str:
@@ -280,7 +280,7 @@ def without(text: str, path: Path, item: str) -> str:
         listed, span = value_at(document.value, path), document.span(path)
         if span is None or not isinstance(listed, list) or item not in listed:
             return text
-        index, items = listed.index(item), _members_of(span)
+        index, items = listed.index(item), _list_members(span)
         at, end = items[index].start, items[index].end
         comma = skip_blanks(text, end)
         if text[comma] == ",":

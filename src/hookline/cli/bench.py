@@ -362,7 +362,7 @@ def baseline_of(
     """The bare start of whatever runs a hook; ``values`` are the variables of its command."""
     words = argv_of(hook, values)
     if words is None:
-        return Baseline("the shell's bare start", _replaced(hook, ":", None))
+        return Baseline("the shell's bare start", _replace_command(hook, ":", None))
     words = resolve_words(words, hook, cwd=cwd, project_dir=project_dir)
     if interpreter_in(words) is None:
         path = os.environ.get("PATH", os.defpath)
@@ -370,7 +370,7 @@ def baseline_of(
         words = list(read_shebang(os.path.join(cwd, file)) or ())
     found = interpreter_in(words)
     if found is None:
-        return Baseline("true", _replaced(hook, "true", ()))
+        return Baseline("true", _replace_command(hook, "true", ()))
     program, flags = words[found.at], []
     for option, _ in found.options if found.kind == "python" else ():
         if option[1:] not in _FLAGS:
@@ -380,10 +380,10 @@ def baseline_of(
     name = os.path.basename(program)
     shown = " ".join([name, *arguments])
     is_python = name.startswith("python")
-    return Baseline(shown, _replaced(hook, program, arguments), is_python)
+    return Baseline(shown, _replace_command(hook, program, arguments), is_python)
 
 
-def _replaced(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:
+def _replace_command(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:
     return msgspec.structs.replace(
         hook,
         name=f"start of {hook.name}",

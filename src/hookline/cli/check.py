@@ -85,13 +85,13 @@ def run(options: Options, screen: Screen) -> int:
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
     if form == "json":
-        screen.document(_document(findings, checked, list(made.values()), done=options.fix))
+        screen.document(_make_document(findings, checked, list(made.values()), done=options.fix))
     elif form == "text":
         _show(options, screen, findings, checked, list(made.values()))
     else:
         for change in made.values():
             screen.note(*_describe(options, change))
-        _report(form, screen, findings, checked)
+        _write_report(form, screen, findings, checked)
     fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
     return 1 if any(finding.severity in fatal for finding in findings) else 0
 
@@ -106,7 +106,7 @@ def _show(
     """All of it for people: the changes, the findings file by file, and how it stands."""
     for change in made:
         screen.line(*_describe(options, change))
-        for line in _diff(change):
+        for line in _describe_lines(change):
             screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
         screen.line()
     shorten = _make_shorter(checked, shown_path, os.getcwd())
@@ -120,7 +120,7 @@ def _describe(options: Options, change: "Change") -> tuple[Span, Span]:
     return (f"{verb} ", "change"), (shown_path(change.file), "name")
 
 
-def _report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
+def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
     """The findings for a program that shows them beside the code."""
     import msgspec
 
@@ -182,7 +182,7 @@ def _read_settings(options: Options) -> Checked:
     )
 
 
-def _diff(change: "Change") -> Iterator[str]:
+def _describe_lines(change: "Change") -> Iterator[str]:
     """The lines that differ with those around them; and what a line does not show in words."""
     if change.mode_before != change.mode_after:
         yield f"mode {change.mode_before:o} -> {change.mode_after:o}"
@@ -235,7 +235,9 @@ def _show_summary(
         return
     looked_at = count(len(checked.files) + len(checked.broken), "file")
     verdict = ("no problems", "good")
-    said = [(count(n, severity.value), severity) for severity, n in _count(findings) if n]
+    said = [
+        (count(n, severity.value), severity) for severity, n in _count_by_severity(findings) if n
+    ]
     if said:
         worst = said[0][1]
         role = _ROLES[worst] if worst is not Severity.HINT else "good"
@@ -266,11 +268,11 @@ def _show_summary(
         screen.line(f"the project's hooks run after you trust them with `{trust}`")
 
 
-def _count(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
+def _count_by_severity(findings: Sequence[Finding]) -> list[tuple[Severity, int]]:
     return [(s, sum(finding.severity is s for finding in findings)) for s in Severity]
 
 
-def _document(
+def _make_document(
     findings: list[Finding], checked: Checked, changed: "list[Change]", *, done: bool
 ) -> dict[str, Any]:
     from hookline.check.fixing import is_fixable
@@ -295,11 +297,11 @@ def _document(
         ],
         "files": [file.path for file in checked.files],
         "hooks": len(checked.hooks),
-        **{f"{severity.value}s": number for severity, number in _count(findings)},
+        **{f"{severity.value}s": number for severity, number in _count_by_severity(findings)},
     }
     if changed:
         document["changes"] = [
-            {"file": change.file, "diff": "\n".join(_diff(change))} for change in changed
+            {"file": change.file, "diff": "\n".join(_describe_lines(change))} for change in changed
         ]
         document["changed"] = done
     return document

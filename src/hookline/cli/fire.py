@@ -192,7 +192,7 @@ def _tell(
     if options.json:
         screen.document(document)
     else:
-        _show(screen, fired, answer, [*_changes(document["view"], fired, translator)])
+        _show(screen, fired, answer, [*_find_changes(document["view"], fired, translator)])
     for warning in heard:
         kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
@@ -358,7 +358,7 @@ def decide(result: HookExecutionResult, *, is_late: bool = False) -> tuple[str, 
     return word, why
 
 
-def _changes(
+def _find_changes(
     view: Mapping[str, Any], fired: FiredEvent, translator: "HookTranslator | None"
 ) -> Iterator[tuple[str, str]]:
     if view.get("tool_input"):
@@ -380,7 +380,7 @@ def _changes(
                 text = translator.to_hook_llm_response(view[name]).get("text", "(no text)")
                 yield what, str(text)
         if (request := view.get("modified_request")) is not None:
-            changed = _changed_fields(before, request)
+            changed = _find_changed_fields(before, request)
             if changed:
                 yield "request", f"{', '.join(changed)} changed"
         config = (view.get("tool_selection") or {}).get("toolConfig")
@@ -396,13 +396,13 @@ def _changes(
         yield "context", "cleared"
 
 
-def _changed_fields(before: Any, after: Any, path: str = "") -> list[str]:
+def _find_changed_fields(before: Any, after: Any, path: str = "") -> list[str]:
     """The names of the fields that differ, those of ``config`` one by one."""
     found: list[str] = []
     for name in [name for name in {**before, **after} if before.get(name) != after.get(name)]:
         old, new = before.get(name) or {}, after.get(name) or {}
         nested = name == "config" and isinstance(old, dict) and isinstance(new, dict)
-        found += _changed_fields(old, new, f"{name}.") if nested else [path + name]
+        found += _find_changed_fields(old, new, f"{name}.") if nested else [path + name]
     return found
 
 

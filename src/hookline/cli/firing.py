@@ -77,7 +77,7 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
     event = find_named_event(name)
     payload = {} if options.input is None else _read_json(name, "--input", options.input)
     if not isinstance(payload, dict):
-        raise _invalid(name, "must be a JSON object")
+        raise _make_error(name, "must be a JSON object")
     named = payload.get("hook_event_name")
     if named is not None and not _is_name_of(named, event, name):
         is_event = isinstance(named, str) and _find_event(named) is not None
@@ -123,7 +123,7 @@ def read_event(
     try:
         return read_named_event(worded, payload, lambda: tools, sdk_objects=False)
     except InvalidPayloadError as error:
-        raise _invalid(name, error.problem) from None
+        raise _make_error(name, error.problem) from None
     except HooklineError as error:
         raise InvalidPayloadError(name, str(error)) from None
 
@@ -319,13 +319,13 @@ def _read_json(name: str, option: str, value: str) -> Any:
 
         if len(text) > MAX_BYTES:
             # Places take memory, many times that of the text.
-            raise _invalid(name, f"{option}: {what or 'it'} is not JSON: {error}") from None
+            raise _make_error(name, f"{option}: {what or 'it'} is not JSON: {error}") from None
     try:
         return parse(text).value
     except JsoncError as error:
         place = f"line {error.line}, column {error.column}"
-        raise _invalid(name, f"{option} is not JSON at {place}: {error.problem}") from None
+        raise _make_error(name, f"{option} is not JSON at {place}: {error.problem}") from None
 
 
-def _invalid(name: str, problem: str) -> InvalidPayloadError:
+def _make_error(name: str, problem: str) -> InvalidPayloadError:
     return InvalidPayloadError(name, f"{problem}; try: {example(name)}")

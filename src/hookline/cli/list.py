@@ -106,7 +106,7 @@ def run(options: Options, screen: Screen) -> int:
             for problem in settings.problems
         ]
         unread = {"unread": files} if (files := config.get_unread()) else {}
-        hooks = [_document(*hook) for hook in listed]
+        hooks = [_make_document(*hook) for hook in listed]
         screen.document({"hooks": hooks, "problems": problems, **unread})
     else:
         _show(screen, settings, project_dir, listed, asked_for_claude=bool(options.claude))
@@ -127,7 +127,7 @@ def _is_fired(event: EventName) -> bool:
     return isinstance(event, HookEventName) or event.value in _FIRED
 
 
-def _document(
+def _make_document(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
@@ -196,12 +196,12 @@ def _show(
         hook[0].event for hook in listed if not isinstance(hook[0].event, HookEventName)
     )
     for event in (*HookEventName, *others):
-        rows = [row for hook in listed if hook[0].event is event for row in _rows(*hook)]
+        rows = [row for hook in listed if hook[0].event is event for row in _make_rows(*hook)]
         if rows:
             screen.line((event.value, "title"))
             screen.table(rows, ("cut", "keep"))
             screen.line()
-    states = [_state(entry) for entry, *_ in listed]
+    states = [_describe_state(entry) for entry, *_ in listed]
     parts = ", ".join(f"{states.count(s)} {s}" for s in _STATE_ROLES if s in states)
     every = len(settings.entries)
     hooks = count(every, "hook") if len(states) == every else f"{len(states)} of {every} hooks"
@@ -228,7 +228,7 @@ def _describe(hook: HookConfig) -> Iterator[str]:
         yield f"plugin {shown_path(hook.plugin_root)}"
 
 
-def _state(entry: HookRegistryEntry) -> str:
+def _describe_state(entry: HookRegistryEntry) -> str:
     if not entry.enabled:
         return "disabled"
     if isinstance(entry.hook, WithheldHook):
@@ -236,13 +236,13 @@ def _state(entry: HookRegistryEntry) -> str:
     return "enabled" if entry.trusted else "not trusted"
 
 
-def _rows(
+def _make_rows(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
     uncovered: list[str],
 ) -> Iterator[Row]:
-    hook, state = entry.hook, _state(entry)
+    hook, state = entry.hook, _describe_state(entry)
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
     managed = ", managed" if hook.managed else ""
     yield (hook.name, "name"), (state + managed, _STATE_ROLES[state]), (str(matcher), "matcher")

@@ -86,7 +86,7 @@ def run(options: Options, screen: Screen) -> int:
     words += [word for folder in options.plugin or () for word in ("--plugin", folder)]
     again = shlex.join(words)
     if options.json:
-        screen.document(_document(plan, written, again))
+        screen.document(_make_document(plan, written, again))
         return 0
     if not plan.sources:
         screen.line(
@@ -164,11 +164,15 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             screen.line((files[0], "title"), " → ", (files[1], "title"))
             if not moves:
                 screen.line(("no hook can be migrated", "faint"), indent=2)
-            width = min(max((width_of(_when(m.before)) for m in moves), default=0), _WIDEST)
+            width = min(
+                max((width_of(_describe_when(m.before)) for m in moves), default=0), _WIDEST
+            )
             for move in moves:
-                before = _when(move.before)
+                before = _describe_when(move.before)
                 space = " " * max(width - width_of(before), 0)
-                screen.line((before, "name"), f"{space}  →  ", (_when(move), "matcher"), indent=2)
+                screen.line(
+                    (before, "name"), f"{space}  →  ", (_describe_when(move), "matcher"), indent=2
+                )
                 args = move.before.config.get("args")
                 words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
                 screen.quote(" ".join(map(str, words)))
@@ -194,7 +198,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
         screen.line()
 
 
-def _when(hook: Before | Move) -> str:
+def _describe_when(hook: Before | Move) -> str:
     return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
 
 
@@ -210,7 +214,7 @@ def _show_outcome(
     screen.line(", ".join(parts))
     if refused and any(source.agent == "claude" for source in plan.sources):
         stays = "what is refused stays with Claude Code and guards nothing here"
-        screen.line((stays, "bad"), f"; to run all of it unchanged: {_how_unchanged(plan)}")
+        screen.line((stays, "bad"), f"; to run all of it unchanged: {_explain_unchanged(plan)}")
         if plan.moves:
             screen.line("what was moved would then run twice: take it out of Claude Code's file")
     for update in written or ():
@@ -224,14 +228,14 @@ def _show_outcome(
         screen.line("next: ", (_NEXT[0], "name"), ", then ", (_NEXT[1], "name"))
 
 
-def _how_unchanged(plan: Plan) -> str:
+def _explain_unchanged(plan: Plan) -> str:
     plugins = dict.fromkeys(source.plugin for source in plan.sources if source.plugin)
     if not plugins:
         return f"{_UNCHANGED}, or --claude"
     return " ".join(f"--plugin {shlex.quote(shown_path(folder))}" for folder in plugins)
 
 
-def _document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
+def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
     """The same for programs."""
     updates = {update.file: update for update in written or ()}
     return {
@@ -256,7 +260,7 @@ def _document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict
             for move in target.moves
         ],
         "findings": plan.findings,
-        "unchanged": _how_unchanged(plan),
+        "unchanged": _explain_unchanged(plan),
         "targets": [
             {
                 "file": target.file,

@@ -323,7 +323,9 @@ def fit_line(spans: Row, *, indent: int, width: int | None, mark: str = "") -> I
     before it where it must not be taken for a line of its own. Lines that are in the text itself
     are indented further."""
     start: Piece = (" " * indent, "")
-    for line in _wrap([_piece(span) for span in spans], _room(width, indent), hang=_HANG):
+    for line in _wrap(
+        [_make_piece(span) for span in spans], _measure_room(width, indent), hang=_HANG
+    ):
         yield [start, *line]
         start = (f"{mark} ".rjust(indent) if mark else start[0], "faint" if mark else "")
 
@@ -336,10 +338,10 @@ def fit_table(
         columns = ["keep" if kind == "cut" else kind for kind in columns]
     cells: list[Line] = []
     for row in rows:
-        *fixed, last = map(_piece, row)
+        *fixed, last = map(_make_piece, row)
         # A command may have several lines; a cell before the last has one.
         cells.append([*((text.replace("\n", " "), role) for text, role in fixed), last])
-    widths = _column_widths(cells, columns, _room(width, indent))
+    widths = _fit_columns(cells, columns, _measure_room(width, indent))
     start = indent + sum(widths) + GAP * len(widths)
     for *fixed, last in cells:
         line: Line = [(" " * indent, "")]
@@ -353,21 +355,21 @@ def fit_table(
             yield line
             yield from fit_line([last], indent=indent + _HANG, width=width) if needed else ()
             continue
-        for wrapped in _wrap([last], _room(width, start)):
+        for wrapped in _wrap([last], _measure_room(width, start)):
             yield [*line, *wrapped]
             line = [(" " * start, "")]
 
 
-def _piece(span: Span) -> Piece:
+def _make_piece(span: Span) -> Piece:
     text, role = (span, "") if isinstance(span, str) else span
     return printable(text.replace("\n", "\\n") if role in _NAMES else text), role
 
 
-def _room(width: int | None, used: int) -> int | None:
+def _measure_room(width: int | None, used: int) -> int | None:
     return None if width is None else max(width - used, 1)
 
 
-def _column_widths(
+def _fit_columns(
     cells: Sequence[Sequence[Piece]], columns: Sequence[Column], room: int | None
 ) -> list[int]:
     """How wide each column but the last is."""

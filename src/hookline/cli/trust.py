@@ -54,7 +54,7 @@ def run(options: Options, screen: Screen) -> int:
     except TrustError as error:
         screen.warning(str(error))
     guards = [entry for entry in config.get_settings().entries if entry.hook.type == "withheld"]
-    changes = known.changes_of(now) if known is not None else [*_whole(now)]
+    changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
     if not changes:
         # Those of a project that this one hides.
         changes = [f"{entry.event.value} {entry.name}: {entry.hook.why}" for entry in guards]  # type: ignore[attr-defined]
@@ -176,7 +176,7 @@ def _find_tests(project: str, screen: Screen) -> list[str]:
     return found
 
 
-def _whole(now: Review) -> Iterator[str]:
+def _list_unreviewed(now: Review) -> Iterator[str]:
     for hook in now.hooks:
         yield f"{hook.event} {hook.name}: nobody has reviewed it"
     for name in now.tests:
@@ -219,9 +219,9 @@ def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[s
         for hook in now.hooks:
             matcher = hook.entry.get("matcher", "")
             screen.line((hook.event, "name"), (f"  {matcher}", "matcher"))
-            for line in _details(hook):
+            for line in _describe_hook(hook):
                 screen.quote(line)
-        for line in _project_words(now):
+        for line in _describe_project(now):
             screen.quote(line)
         for name, state in now.files.items():
             screen.line()
@@ -234,7 +234,7 @@ def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[s
         for change in changes:
             screen.quote(change)
         screen.line()
-        _show_diff(screen, _lines_of_hooks(known), _lines_of_hooks(now))
+        _show_diff(screen, _describe_hooks(known), _describe_hooks(now))
         for name in {**known.files, **now.files}:
             before, after = known.files.get(name), now.files.get(name)
             if before != after:
@@ -272,14 +272,14 @@ def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> N
         screen.line()
 
 
-def _lines_of_hooks(reviewed: Review) -> list[str]:
+def _describe_hooks(reviewed: Review) -> list[str]:
     lines = []
     for hook in reviewed.hooks:
-        lines += [f"{hook.event}  {hook.entry.get('matcher', '')}".rstrip(), *_details(hook)]
-    return [*lines, *_project_words(reviewed)]
+        lines += [f"{hook.event}  {hook.entry.get('matcher', '')}".rstrip(), *_describe_hook(hook)]
+    return [*lines, *_describe_project(reviewed)]
 
 
-def _project_words(reviewed: Review) -> list[str]:
+def _describe_project(reviewed: Review) -> list[str]:
     required = ", ".join(reviewed.required)
     strict = ["the project is strict"] if reviewed.strict else []
     tools = [
@@ -290,7 +290,7 @@ def _project_words(reviewed: Review) -> list[str]:
     return [*strict, *([f"the project requires {required}"] if required else []), *tools]
 
 
-def _details(hook: ReviewedHook) -> list[str]:
+def _describe_hook(hook: ReviewedHook) -> list[str]:
     """What would be run, sent or asked, with the variables it is given and what else is
     unusual."""
     entry = hook.entry

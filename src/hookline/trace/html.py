@@ -41,10 +41,10 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
         "decisions": DECISIONS,
         "tones": TONES,
     }
-    style, script = _file("page.css"), "\n".join(map(_file, _SCRIPTS))
+    style, script = _read_file("page.css"), "\n".join(map(_read_file, _SCRIPTS))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        f"style-src '{_hash_text(style)}'; script-src '{_hash_text(script)}'"
     )
     text = codec.encode(data).decode()
     for character, escape in _ESCAPES.items():
@@ -52,7 +52,7 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     text = re.sub(_TURNING, lambda found: f"\\\\u{ord(found[0]):04x}", text)
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that nothing is filled in within what was filled in.
-    return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _file("page.html")).encode()
+    return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _read_file("page.html")).encode()
 
 
 def _find_changes(events: Sequence[TracedEvent]) -> Iterator[dict[str, object]]:
@@ -66,10 +66,10 @@ def _find_changes(events: Sequence[TracedEvent]) -> Iterator[dict[str, object]]:
             yield {"event": place, **structs.asdict(change)}
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
         return file.read()
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -105,17 +105,17 @@ class TraceLog:
         """The records that came since the last time."""
         while True:
             if self._file is not None:
-                yield from self._read(self._file)
-            newer = self._newer()
+                yield from self._read_records(self._file)
+            newer = self._find_newer_files()
             if not newer:
                 return
             if self._file is not None:
                 # Something may have been written before it was moved away.
-                yield from self._read(self._file)
+                yield from self._read_records(self._file)
             for file in newer:
                 self.close()
                 self._file = file
-                yield from self._read(file)
+                yield from self._read_records(file)
 
     def close(self) -> None:
         """Let go of the file; what is left of it is no whole line."""
@@ -125,7 +125,7 @@ class TraceLog:
         self.skipped.torn += bool(self._rest.strip())
         self._rest = b""
 
-    def _newer(self) -> list[BinaryIO]:
+    def _find_newer_files(self) -> list[BinaryIO]:
         """The files that are newer than the one at hand, the oldest first, opened."""
         known = None if self._file is None else os.fstat(self._file.fileno())
         with suppress(FileNotFoundError):
@@ -134,7 +134,7 @@ class TraceLog:
         found: dict[tuple[int, int], BinaryIO] = {}
         # The newest first: a file that is moved meanwhile is then met twice, and not missed.
         for number in range(KEPT_FILES + 1):
-            file = _open(f"{self.path}.{number}" if number else self.path)
+            file = _open_log_file(f"{self.path}.{number}" if number else self.path)
             if file is None:
                 continue
             status = os.fstat(file.fileno())
@@ -145,7 +145,7 @@ class TraceLog:
                 file.close()
         return [*reversed(found.values())]
 
-    def _read(self, file: BinaryIO) -> Iterator[Record]:
+    def _read_records(self, file: BinaryIO) -> Iterator[Record]:
         if os.fstat(file.fileno()).st_size < file.tell():
             self.skipped.truncated += 1
             self._rest = b""
@@ -168,7 +168,7 @@ def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
     records: list[Record] = []
     left = max_bytes
     for name in (os.fspath(path), f"{os.fspath(path)}.1"):
-        file = _open(name) if left > 0 else None
+        file = _open_log_file(name) if left > 0 else None
         if file is None:
             continue
         with file:
@@ -182,7 +182,7 @@ def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
     return records
 
 
-def _open(path: str) -> BinaryIO | None:
+def _open_log_file(path: str) -> BinaryIO | None:
     try:
         return open_regular(path)
     except FileNotFoundError:

@@ -170,7 +170,7 @@ def complete_bash(script: str, grammar: Sequence[VerbGrammar]) -> str:
         flags = [name for option in verb.options for name in option.name.split()]
         expected: list[tuple[list[str], Value | None]] = [
             (["options"], Value("", "words", tuple(flags))),
-            *((option.name.split(), _needed_value(option)) for option in verb.options),
+            *((option.name.split(), _read_needed_value(option)) for option in verb.options),
             (["0"], verb.argument),
             (["rest"], verb.rest),
         ]
@@ -207,7 +207,7 @@ def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
         for option in verb.options:
             names = option.name.split()
             words = [f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in names]
-            value = _needed_value(option)
+            value = _read_needed_value(option)
             words += [] if value is None else ["-r", take(value)]
             lines.append(" ".join([start, *words, "-d", quote(option.help or "")]))
         argument = verb.argument or verb.rest
@@ -268,6 +268,6 @@ def complete_zsh(script: str, grammar: Sequence[VerbGrammar]) -> str:
     return script.replace("@VERBS@", verbs).replace("@CASES@", "\n".join(cases))
 
 
-def _needed_value(option: Option) -> Value | None:
+def _read_needed_value(option: Option) -> Value | None:
     """What must stand behind an option, None where nothing has to."""
     return None if option.count == "?" else read_value(option)

@@ -181,7 +181,7 @@ def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> N
     from hookline.files import write_atomically
     from hookline.trace.html import page
 
-    shown, total = _newest(entries, options.limit or _ON_A_PAGE)
+    shown, total = _take_newest(entries, options.limit or _ON_A_PAGE)
     write_atomically(options.html, page(shown, total=total), mode=0o600)
     where = os.path.abspath(options.html)
     if options.json:
@@ -197,7 +197,7 @@ def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> N
 def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Iterable[Entry]) -> None:
     limit = options.limit or _SHOWN
     if options.slow is None:
-        shown, total = _newest(entries, limit)
+        shown, total = _take_newest(entries, limit)
     else:
         found = sorted((entry.event for entry in entries), key=slowest, reverse=True)
         shown, total = found[:limit], len(found)
@@ -226,7 +226,7 @@ def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Itera
     _warn_if_off(options, screen, log)
 
 
-def _newest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEvent], int]:
+def _take_newest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEvent], int]:
     kept: deque[Entry] = deque(maxlen=limit)
     total = 0
     for entry in entries:

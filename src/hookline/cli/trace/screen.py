@@ -50,15 +50,15 @@ _SPARED_TIMES = ("p99", "p50")
 
 def show_events(screen: Screen, events: Sequence[TracedEvent]) -> None:
     """A table with a row for each; on a terminal each has one line, where that can be."""
-    dated = len({_local_time(event).date() for event in events}) > 1
-    rows = [_cells(event, dated=dated) for event in events]
+    dated = len({_read_local_time(event).date() for event in events}) > 1
+    rows = [_make_cells(event, dated=dated) for event in events]
     widths = {
         title: max(width_of(title), *(width_of(row[title][0]) for row in rows)) for title in _HEAD
     }
     if screen.width is not None:
         if only_session(events):
             del widths["session"]
-        hooks = max(width_of(_deciding_hook(event, screen.width)) for event in events)
+        hooks = max(width_of(_find_deciding_hook(event, screen.width)) for event in events)
         widths = _fit_widths(widths, hooks, screen.width)
     head = {title: (title, "faint") for title in _HEAD}
     table = [_make_row(head, "hooks" if "target" in widths else "target, hooks", widths)]
@@ -75,14 +75,14 @@ def only_session(events: Sequence[TracedEvent]) -> str | None:
 
 def show_row(screen: Screen, event: TracedEvent, last_day: date | None) -> date:
     """One more row of a table that has no end yet, below its day where that is another; the day."""
-    day = _local_time(event).date()
+    day = _read_local_time(event).date()
     if day != last_day:
         screen.line((f"{day:%A %d %B %Y}", "faint"))
     widths = dict(_USUAL)
     if screen.width is not None:
         widths = _fit_widths(widths, _USUAL_HOOKS, screen.width)
     *cells, hooks = _make_row(
-        _cells(event, dated=False), _show_hooks(event, widths, screen.width), widths
+        _make_cells(event, dated=False), _show_hooks(event, widths, screen.width), widths
     )
     row: list[Span] = []
     for title, (text, role) in zip(widths, cells, strict=True):
@@ -128,12 +128,12 @@ def _show_hooks(event: TracedEvent, widths: Mapping[str, int], width: int | None
     """The hooks in what is left of a row; with the target, in a line of their own, where there is
     no room for either."""
     if width is None:
-        return _all_hooks(event)
+        return _list_hooks(event)
     if "target" in widths:
-        return _deciding_hook(event, width - sum(widths.values()) - GAP * len(widths))
+        return _find_deciding_hook(event, width - sum(widths.values()) - GAP * len(widths))
     room = width - 2 * GAP
     target = cut(_show_name(event.target), room // 2)
-    hook = _deciding_hook(event, room - width_of(target) - GAP)
+    hook = _find_deciding_hook(event, room - width_of(target) - GAP)
     return f"{target}{' ' * GAP if target and hook else ''}{hook}"
 
 
@@ -141,7 +141,7 @@ def show_event(screen: Screen, event: TracedEvent, places: Mapping[tuple[str, st
     """Everything that is known of one event; ``places`` has where its hooks are defined."""
     screen.line((event.event or event.decision, "title"), (f"  {event.target}", "matcher"))
     why = f": {event.reason}" if event.reason else ""
-    time = _local_time(event).isoformat(sep=" ", timespec="milliseconds")
+    time = _read_local_time(event).isoformat(sep=" ", timespec="milliseconds")
     facts: list[Row] = [
         (("decision", "faint"), (", ".join(event.words) + why, TONES.get(event.decision, ""))),
         (("time", "faint"), time),
@@ -185,7 +185,7 @@ def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
 
     def width_of_numbers() -> int:
         columns = zip(*table, strict=True)
-        return sum(max(width_of(_text(cell)) for cell in column) + GAP for column in columns)
+        return sum(max(width_of(_get_text(cell)) for cell in column) + GAP for column in columns)
 
     longest = min(max(width_of(_show_name(row.hook)) for row in rows), _USUAL_HOOKS)
     for title in _SPARED_TIMES:
@@ -203,12 +203,14 @@ def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
             [[*cells, hook] for cells, hook in zip(table, hooks, strict=True)], kinds, indent=0
         )
         return
-    widths = [max(width_of(_text(cell)) for cell in column) for column in zip(*table, strict=True)]
+    widths = [
+        max(width_of(_get_text(cell)) for cell in column) for column in zip(*table, strict=True)
+    ]
 
     def show_numbers(cells: Sequence[Span]) -> None:
         spans: list[Span] = []
         for cell, width in zip(cells, widths, strict=True):
-            gap = " " * (width - width_of(_text(cell)) + (GAP if spans else 0))
+            gap = " " * (width - width_of(_get_text(cell)) + (GAP if spans else 0))
             spans += [gap, cell]
         screen.line(*spans)
 
@@ -223,13 +225,13 @@ def milliseconds(time: float) -> str:
     return f"{time:.1f} ms"
 
 
-def _text(span: Span) -> str:
+def _get_text(span: Span) -> str:
     return span if isinstance(span, str) else span[0]
 
 
-def _cells(event: TracedEvent, *, dated: bool) -> dict[str, tuple[str, str]]:
+def _make_cells(event: TracedEvent, *, dated: bool) -> dict[str, tuple[str, str]]:
     """All but the hooks, which take what is left of a line."""
-    time = _local_time(event)
+    time = _read_local_time(event)
     return {
         "id": (_show_name(event.id), "name"),
         "time": (f"{time:%m-%d %H:%M:%S}" if dated else f"{time:%H:%M:%S}", ""),
@@ -246,12 +248,12 @@ def _show_name(text: str) -> str:
     return printable(text.replace("\n", "\\n"))
 
 
-def _all_hooks(event: TracedEvent) -> str:
+def _list_hooks(event: TracedEvent) -> str:
     names = (f"{r.hook} ({r.reason})" if r.failed is not None else r.hook for r in event.hooks)
     return ", ".join(names) or event.reason or ""
 
 
-def _deciding_hook(event: TracedEvent, room: int) -> str:
+def _find_deciding_hook(event: TracedEvent, room: int) -> str:
     """The hook that matters most, cut to the room there is, and how many are beside it."""
     if not event.hooks:
         return event.reason or ""
@@ -264,7 +266,7 @@ def _deciding_hook(event: TracedEvent, room: int) -> str:
     return cut(name, room - len(mark + beside)) + mark + beside
 
 
-def _local_time(event: TracedEvent) -> datetime:
+def _read_local_time(event: TracedEvent) -> datetime:
     return datetime.fromisoformat(event.time).astimezone()
 
 
@@ -295,7 +297,7 @@ def _show_run(screen: Screen, run: HookRun, place: str) -> None:
 
 def _show_change(screen: Screen, change: Change) -> None:
     """The lines that differ. What is long takes too much time to compare, and is in the output."""
-    before, after = _lines_of(change.before), _lines_of(change.after)
+    before, after = _split_lines(change.before), _split_lines(change.after)
     if max(len(before), len(after)) > _COMPARED_LINES:
         how = f"{count(len(before), 'line')} before, {count(len(after), 'line')} after"
         screen.line((f"{how}: too long to compare here", "faint"), indent=2)
@@ -308,7 +310,7 @@ def _show_change(screen: Screen, change: Change) -> None:
         screen.line((f"{more}; --json has all of it", "faint"), indent=2)
 
 
-def _lines_of(value: Any) -> list[str]:
+def _split_lines(value: Any) -> list[str]:
     """A text by its lines, names each in a line, and anything else as JSON in which the lines of a
     text are lines, too."""
     if value is None:

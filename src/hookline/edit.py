@@ -1,7 +1,7 @@
 """Changes settings files and leaves the rest of their text alone: comments, order and layout stay.
 
-One writer at a time: what stood there before is there, or in a copy. A file of another agent's is
-read like our own, to find which words in it keep hooks from running, and never written.
+One writer at a time; the former content stays in place or in a copy. A file of another agent is
+read like our own, to find what in it switches hooks off, and never written.
 """
 
 import os
@@ -127,14 +127,14 @@ def rewrite_settings(
 def refuse_way_out(file: str, project_dir: str) -> None:
     """Raise SettingsFileError for a file of a project that a link leads out of it.
 
-    Whoever made the link could otherwise have hooks written into settings that need no trust.
+    The author of the link could otherwise get hooks into settings that need no trust.
     """
     real, project = os.path.realpath(file), os.path.realpath(project_dir)
     if not real.startswith(os.path.join(project, "")):
         problem = Problem(
             kind="leads-out",
             message=f"leads out of the project, to {real}",
-            remedy="take the link away",
+            remedy="remove the link",
             file=file,
         )
         raise SettingsFileError(problem)
@@ -142,7 +142,7 @@ def refuse_way_out(file: str, project_dir: str) -> None:
 
 @contextmanager
 def _lock_folder(directory: str) -> Iterator[None]:
-    """Two commands that add at the same time do so one after the other."""
+    """Lock a folder, so that commands that write at the same time do so one after the other."""
     try:
         import fcntl
     except ImportError:  # no such locks on this platform
@@ -306,8 +306,8 @@ def without(text: str, path: Path, item: str) -> str:
 
 
 class Switch(msgspec.Struct, frozen=True):
-    """A word in a settings file that switches off a hook by its name, or without a name all; one
-    of Claude Code's all hooks of its dialect."""
+    """A setting that switches off the hooks of a name, or without a name all hooks; one of Claude
+    Code's switches off all hooks of its dialect."""
 
     source: HookSource
     file: str
@@ -316,12 +316,12 @@ class Switch(msgspec.Struct, frozen=True):
     is_claude: bool = False
 
     def described(self) -> dict[str, Any]:
-        """Whose word it is and where, for a document."""
+        """Its layer and place, for a document."""
         return {"source": self.source.value, "file": self.file, "line": self.line}
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose word it is to be, the file that gets it, and all files of ours that may have it."""
+    """Where a switch is written: its layer, the file, and all files of ours that may have it."""
 
     source: HookSource
     file: str
@@ -341,7 +341,9 @@ def user_place(given: Sequence[str] | None) -> Place:
         return Place(source=HookSource.USER, file=files[0], own_files=files)
     directory = user_config_dir()
     if directory is None:
-        raise HooklineError("there is no home to keep it in; set HOME or XDG_CONFIG_HOME")
+        raise HooklineError(
+            "there is no folder for the user's settings; set HOME or XDG_CONFIG_HOME"
+        )
     own = tuple(os.path.join(directory, name) for name in ("settings.json", "settings.local.json"))
     return Place(source=HookSource.USER, file=own[0], own_files=own)
 
@@ -355,7 +357,7 @@ def project_place(project_dir: str) -> Place:
 
 
 def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
-    """Every word that switches hooks off, highest priority first; an unreadable file has none."""
+    """Every setting that switches hooks off, highest priority first; skips unreadable files."""
     switches: list[Switch] = []
     decided, decided_claude = set[HookSource](), set[HookSource]()
     for file in files:
@@ -384,7 +386,7 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
 def _read_claude_switches(
     file: SettingsFile, document: Document, decided: set[HookSource]
 ) -> Iterator[Switch]:
-    """The words of a file of Claude Code's; the first file of a layer that says one counts."""
+    """The switches in a file of Claude Code's; the first file of a layer that has one counts."""
     words = [("disableAllHooks",)]
     words += [("allowManagedHooksOnly",)] if file.source is HookSource.SYSTEM else []
     for path in words:
@@ -399,7 +401,7 @@ def _read_claude_switches(
 
 
 def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
-    """What keeps a hook from running: the word of the layer that is trusted most."""
+    """The switch that keeps a hook off: that of the most trusted layer."""
     sources = [HookSource.SYSTEM]
     if not entry.hook.managed:
         sources.append(HookSource.USER)

@@ -313,7 +313,7 @@ def test_a_link_of_a_project_leads_nowhere_else(call: Call, guarded: Project) ->
     local.symlink_to(user_file())
     done = call("disable", "--project", "scan")
     assert (done.status, done.out) == (1, "")
-    assert f"leads out of the project, to {user_file()}; take the link away" in done.err
+    assert f"leads out of the project, to {user_file()}; remove the link" in done.err
     assert user_file().read_text() == before
 
 

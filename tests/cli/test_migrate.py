@@ -394,7 +394,7 @@ def test_a_link_cannot_carry_a_project_s_hooks_into_the_user_s_settings(
     (theirs.path / ".hookline").symlink_to(config)
     done = call("migrate", "--write")
     assert done.status == 1
-    assert f"leads out of the project, to {config}/settings.json; take the link away" in done.err
+    assert f"leads out of the project, to {config}/settings.json; remove the link" in done.err
     assert list(config.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-# Verb -> what it is for; its module here has its name.
+# Verb -> what it does; its module in this package has the same name.
 VERBS: dict[str, str] = {
     "fire": "fire one event and say what an agent should do",
     "list": "show every hook that is configured, and where",
@@ -30,7 +30,7 @@ VERBS: dict[str, str] = {
     "completion": "print a completion script for a shell",
 }
 
-# Objects that may be made before the first look for garbage; 700 is usual.
+# Objects that may be created before garbage is collected; Python's own limit is 700.
 _COLLECTED_AFTER = 50_000
 
 _EXAMPLES = (
@@ -40,18 +40,18 @@ _EXAMPLES = (
 
 
 def run() -> None:
-    """Be the ``hookline`` process: run its command line, and end with the status.
+    """Run the command line of this process and exit with its status.
 
-    Nearly all that a command makes are the modules it loads. So it is seldom searched for garbage,
-    and left to the system to take away: Python would take as long over that as a hook runs. Nothing
-    is lost, as ``main`` has put out what was printed, and stderr holds nothing back.
+    Nearly all objects of a command are the modules it loads, so garbage is seldom collected, and
+    the system frees the memory at the end: Python would take as long for that as a hook runs.
+    Nothing is lost, as ``main`` has flushed stdout, and stderr is not buffered.
     """
     gc.set_threshold(_COLLECTED_AFTER)
     os._exit(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit status; nothing but a status ever comes out."""
+    """Run the command line and return its exit status; it raises nothing."""
     # ``list`` is a verb's module here.
     arguments = sys.argv[1:] if argv is None else [*argv]
     if arguments[:1] == ["help"]:

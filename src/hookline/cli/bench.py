@@ -71,7 +71,7 @@ _START = "start-up"
 _WORTH_IT = 0.8
 # Not counted: the first finds nothing in the system's caches, and a warm hook starts for it.
 _FIRST_ROUNDS = 2
-# When nobody says how many: as many as are worth waiting for.
+# Without --runs: as many as fit into this time, within these bounds.
 _DEFAULT_RUNS = 50
 _LEAST_RUNS = 10
 _PATIENCE_SECONDS = 10.0
@@ -127,7 +127,7 @@ class Runs(msgspec.Struct, frozen=True):
 
 def run(options: Options, screen: Screen) -> int:
     """Measure the hook; 0 even if it blocks or fails, which is told."""
-    # What is measured is no part of what happened.
+    # Runs of a benchmark do not belong in the trace.
     config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
     entry = _find_entry(config, options, screen)
     hook = entry.hook

@@ -103,7 +103,7 @@ def _show(
     checked: Checked,
     made: "Sequence[Change]",
 ) -> None:
-    """All of it for people: the changes, the findings file by file, and how it stands."""
+    """Show the changes, the findings by file, and the summary."""
     for change in made:
         screen.line(*_describe(options, change))
         for line in _describe_lines(change):
@@ -121,7 +121,7 @@ def _describe(options: Options, change: "Change") -> tuple[Span, Span]:
 
 
 def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
-    """The findings for a program that shows them beside the code."""
+    """Write the findings for a program that shows them beside the code."""
     import msgspec
 
     from hookline.check.reports import find_below, find_root, make_sarif, write_commands
@@ -199,8 +199,8 @@ def _describe_lines(change: "Change") -> Iterator[str]:
 def _show_file(
     screen: Screen, file: str, findings: Sequence[Finding], shorten: Callable[[str], str]
 ) -> None:
-    """The findings of a file and an empty line; a hint that comes again is told once with where
-    else it holds. What does not fit beside its place stands below it."""
+    """Show the findings of a file and an empty line. A repeated hint is shown once, with its other
+    lines; a text that does not fit beside its place goes below it."""
     hints: dict[str, list[int]] = {}
     for finding in findings:
         if finding.severity is Severity.HINT:

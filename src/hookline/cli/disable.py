@@ -1,4 +1,4 @@
-"""``hookline disable``: a hook runs no more, for its name is kept among those that are disabled."""
+"""``hookline disable``: adds a hook's name to the disabled ones in the settings."""
 
 from hookline.cli.enable import (
     NAME,

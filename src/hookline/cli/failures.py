@@ -34,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
-    """The error for a word that is no verb, with the nearest that are."""
+    """The error for an unknown verb, with the nearest ones."""
     if verb.startswith("-"):
         return CommandError(f"options come after the verb: hookline VERB {verb}")
     from hookline.nearest import did_you_mean, nearest
@@ -44,8 +44,8 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
 
 
 def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandError:
-    """The error for a name that no hook has, with the nearest that are; what is wrong in the
-    settings may be why, so that is told first."""
+    """The error for an unknown hook, with the nearest names. A problem in the settings may be the
+    cause, so problems are shown first."""
     is_broken = tell_problems(screen, settings.problems)
     names = list(dict.fromkeys(entry.name for entry in settings.entries))
     if not names:
@@ -58,8 +58,8 @@ def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandErro
 
 
 def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
-    """Warn of what is wrong in the settings, except trust, of which people are told where hooks
-    are held back; True if there is anything, so that hooks may be missing."""
+    """Warn of problems in the settings, except of missing trust, which verbs report themselves.
+    Return True if there are any, so that hooks may be missing."""
     told = [problem for problem in problems if problem.kind != "untrusted"]
     for problem in told:
         screen.warning(shown_path(str(problem)))
@@ -67,10 +67,10 @@ def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
 
 
 def report(error: BaseException, *, done: int | None = None) -> int:
-    """Say what went wrong, in one sentence, and give the status to exit with.
+    """Say in one sentence what went wrong, and return the exit status.
 
-    ``done`` is the status of a command that had come to its end when its output could not be put
-    out. What was printed before goes out in any case.
+    ``done`` is the status of a command that had finished when its output could not be written.
+    What was printed before is flushed in any case.
     """
     if done is not None and isinstance(error, OSError):
         return report_unwritten(error, done)
@@ -85,7 +85,8 @@ def report(error: BaseException, *, done: int | None = None) -> int:
 
 
 def report_unwritten(error: OSError, status: int) -> int:
-    """The status of a command whose output was lost: a block stays a block, success is none."""
+    """Return the status of a command whose output was lost: a block stays a block, a success
+    becomes a failure."""
     discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return status

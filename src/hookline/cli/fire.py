@@ -113,7 +113,7 @@ def run(options: Options, screen: Screen) -> int:
 def _refuse(
     options: Options, screen: Screen, error: UnknownEventError | InvalidPayloadError
 ) -> CommandError:
-    """What ends the command; a program is told the failure as that of an event."""
+    """Return the error that ends the command; ``--json`` prints it as a failed event first."""
     if options.json:
         envelope = build_failure_envelope(error, "validation")
         answer = process_common_hook_output_fields(envelope)
@@ -138,7 +138,7 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
     ended: list[HookExecutionResult] = []
 
     def show_running(loop: "Loop") -> "Waiting":
-        # It is loaded when a hook has taken its time.
+        # It is loaded only when a hook takes long.
         from hookline.cli.progress import Waiting
 
         return Waiting(sys.stderr, loop, running)
@@ -186,7 +186,7 @@ def _tell(
     answer: Answer,
     heard: Sequence[str],
 ) -> int:
-    """Show what came of the event, the decision last; the exit status."""
+    """Show the result of the event, the decision last; return the exit status."""
     translator = config.get_translator() if fired.spec.model else None
     document = answer.document(fired.event.value, translator)
     if options.json:
@@ -262,8 +262,8 @@ def _cut_reason(why: Span) -> Span:
 def _find_stderr(
     results: Sequence[HookExecutionResult],
 ) -> Iterator[tuple[Span, "Excerpt"]]:
-    """A title and what matters of the stderr of each hook, but for one whose reason it is, or whose
-    failure is told with it."""
+    """Yield a title and the relevant part of each hook's stderr, unless that is shown already as
+    the hook's reason or failure."""
     wrote = [
         (result, text)
         for result in results
@@ -331,8 +331,8 @@ def _find_why(answer: Answer) -> str:
 
 
 def hook_row(result: HookExecutionResult, *, is_late: bool = False) -> tuple[Span, ...]:
-    """One hook's name, source, time, decision and reason, each in its role; nobody waited for the
-    answer of a late one."""
+    """One hook's name, source, time, decision and reason, each in its role; ``is_late`` is for the
+    end of an async hook."""
     word, why = decide(result, is_late=is_late)
     return (
         (result.hook.name, "name"),
@@ -344,7 +344,7 @@ def hook_row(result: HookExecutionResult, *, is_late: bool = False) -> tuple[Spa
 
 
 def decide(result: HookExecutionResult, *, is_late: bool = False) -> tuple[str, str]:
-    """What a hook did, in a word, and its reason; what went wrong in full is told on stderr."""
+    """What a hook did, in a word, and its reason; stderr has a failure in full."""
     if result.started:
         return "started", ""
     word, why, _ = describe_hook(

@@ -53,7 +53,7 @@ _EXAMPLES: dict[str, str] = {
     HookEventName.NOTIFICATION: """--input '{"message": "Build finished"}'""",
 }
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_LIKE_NOBODY_ASKED = (signal.SIG_DFL, signal.default_int_handler)
+_DEFAULT_HANDLERS = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
 _A_MOMENT = 0.3
 # So often a signal is looked for while async hooks are waited for.
@@ -72,8 +72,8 @@ def example(name: str) -> str:
 
 
 def read_payload(name: str, options: Options) -> dict[str, Any]:
-    """The input that the options describe for the event of a name; raises InvalidPayloadError for
-    what is no object, or is another event's."""
+    """Read the input that the options give for the named event; raises InvalidPayloadError if it is
+    not an object, or is another event's."""
     event = find_named_event(name)
     payload = {} if options.input is None else _read_json(name, "--input", options.input)
     if not isinstance(payload, dict):
@@ -99,7 +99,7 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
 
 
 def _is_name_of(named: object, event: EventName, name: str) -> bool:
-    """Whether an input may say that name of its event where it is fired by another one."""
+    """True if an input may name its event so, though it is fired under another name."""
     if not isinstance(named, str) or _find_event(named) is not event:
         return False
     # Two of Claude Code's may be one of ours.
@@ -116,9 +116,9 @@ def _find_event(name: str) -> EventName | None:
 def read_event(
     name: str, payload: dict[str, Any], tools: "Mapping[str, ToolAlias] | None" = None
 ) -> FiredEvent:
-    """The event of an input, in the words of the name that it says itself, or else is fired by;
+    """Make the event of an input, in the dialect of the event name in it, or else of ``name``;
     ``tools`` are the host's as Claude Code calls them. Raises InvalidPayloadError, with a command
-    line that works, for an input that is none."""
+    line that works, for an invalid input."""
     worded = payload.get("hook_event_name") or name
     try:
         return read_named_event(worded, payload, lambda: tools, sdk_objects=False)
@@ -129,9 +129,9 @@ def read_event(
 
 
 def load_config(options: Options, *, warm: bool = False, **further: Any) -> Config:
-    """The configuration the common options name.
+    """Load the configuration that the options name.
 
-    A process that ends after one event would keep an interpreter waiting for nothing.
+    A warm interpreter is of no use to a process that ends after one event.
     """
     return Config.load(options.cwd, warm=warm, **find_sources(options), **further)
 
@@ -190,7 +190,7 @@ def fire(
 def run_to_end(
     work: Coroutine[Any, Any, T], *, progress: "Callable[[Loop], Waiting] | None" = None
 ) -> T:
-    """Run what fires command hooks; a signal stops it, and is raised when they have ended."""
+    """Run command hooks to their end; raises Interrupted after a signal, when they have ended."""
     loop = PollLoop()
     received: list[int] = []
     shown: list[Waiting] = []
@@ -228,7 +228,7 @@ def run_to_end(
 
 
 def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
-    """The same for what needs a loop of asyncio's, as an agent does."""
+    """Like ``run_to_end``, for work that needs asyncio, as an agent does."""
     import asyncio
 
     received: list[int] = []
@@ -255,7 +255,7 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _wake_on_signals(loop: "asyncio.AbstractEventLoop") -> Iterator[None]:
-    """Have a signal that comes just before the loop waits end that wait."""
+    """Make a signal that arrives just before the loop waits end that wait."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -279,7 +279,7 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
         yield
         return
     # A signal that the parent wants ignored stays so.
-    heard = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _LIKE_NOBODY_ASKED]
+    heard = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _DEFAULT_HANDLERS]
     before = {number: signal.signal(number, end) for number in heard}
     try:
         yield

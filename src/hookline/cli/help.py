@@ -22,7 +22,7 @@ _BELOW = 6
 def format_verb(
     name: str, summary: str, options: "Sequence[Option]", examples: Sequence[str]
 ) -> str:
-    """How a verb is called."""
+    """The help of a verb."""
     width = terminal_width(sys.stdout)
     shown = [option for option in options if option.help is not None]
     called = [_show_name(option) for option in shown if option.required]
@@ -45,7 +45,7 @@ def format_verb(
 
 
 def format_overview(verbs: Mapping[str, str], examples: Sequence[str]) -> str:
-    """What the command is, and its verbs."""
+    """The help of the command, with its verbs."""
     width = terminal_width(sys.stdout)
     more = "`hookline VERB --help` explains a verb; `hookline --version` prints the version."
     lines = ["usage: hookline VERB [options]", ""]

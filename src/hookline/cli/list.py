@@ -32,7 +32,7 @@ from hookline.wire.hooks import (
     WithheldHook,
 )
 
-# They are loaded where there is something of theirs to show.
+# They are loaded only where there is something of theirs to show.
 if TYPE_CHECKING:
     from hookline.edit import Switch
     from hookline.trace.queries import Outcome
@@ -123,7 +123,7 @@ def _read_event(name: str) -> tuple[EventName, str]:
 
 
 def _is_fired(event: EventName) -> bool:
-    """Whether anything here fires an event; any other is for the host to fire."""
+    """True if this package fires the event; any other is for the host to fire."""
     return isinstance(event, HookEventName) or event.value in _FIRED
 
 

@@ -21,7 +21,7 @@ from hookline.wire.events import EventName, HookEventName
 if TYPE_CHECKING:
     import argparse
 
-# What a command line says: an attribute for each option.
+# The values of a command line: an attribute for each option.
 Options: TypeAlias = SimpleNamespace
 
 
@@ -71,7 +71,7 @@ def flag(name: str, help: str | None, *, default: Any = False, **more: Any) -> O
 
 
 def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
-    """What ``firing.read_event`` makes an event of; ``fields`` says what ``--input`` is."""
+    """The options that ``firing.read_event`` needs; ``fields`` is the help of ``--input``."""
     return (
         Option("--input", "JSON|@FILE|-", fields, **more),
         Option("--tool", "NAME", "the name of the tool, for a tool's events", **more),
@@ -80,7 +80,7 @@ def event_options(fields: str, **more: Any) -> tuple[Option, ...]:
     )
 
 
-# What overrides ``hookline trust`` for once, for verbs that run a project's hooks.
+# Options that override ``hookline trust`` for one run, for verbs that run a project's hooks.
 TRUST = (
     flag(
         "--trust",
@@ -97,7 +97,7 @@ TRUST = (
         one_of="trust",
     ),
 )
-# What makes the settings stricter for once.
+# Options that make the settings stricter for one run.
 STRICTNESS = (
     flag("--strict", "block if any hook could not answer (also HOOKLINE_STRICT=1)"),
     Option(
@@ -145,7 +145,7 @@ COMMON = (
 
 
 def find_sources(options: Options) -> dict[str, Any]:
-    """What the options say about where hooks come from, as ``Config.load`` takes it."""
+    """Return where the options take hooks from, as arguments of ``Config.load``."""
     return {
         "settings_files": options.settings,
         "claude": options.claude,
@@ -239,7 +239,7 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
 
 
 def explain_unknown_event(error: UnknownEventError) -> str:
-    """What to do about a name that is no event: the nearest of either family, or all of ours."""
+    """Explain an unknown event name, with the nearest names of either family, or all of ours."""
     from hookline.nearest import nearest
     from hookline.pipeline.dialects.claude.names import EVENT_NAMES
 
@@ -250,8 +250,8 @@ def explain_unknown_event(error: UnknownEventError) -> str:
 
 
 def read_event_name(option: str, name: str) -> EventName:
-    """The event that an option names, by our name or Claude Code's; raises CommandError for a name
-    that is none."""
+    """The event that an option names, by our name or Claude Code's; raises CommandError for an
+    unknown name."""
     from hookline.executor import find_named_event
 
     try:
@@ -261,7 +261,7 @@ def read_event_name(option: str, name: str) -> EventName:
 
 
 def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser":
-    """What parses the arguments of a verb and writes its help.
+    """Make the parser of a verb's arguments, which also writes its help.
 
     argparse ends bad usage with 2, which here means that a hook blocked; so this one raises.
     """
@@ -282,7 +282,7 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
             raise CommandError(f"{message}; `{self.prog} --help` shows how")
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-            """A word that is no option is told before anything that argparse finds."""
+            """Report an unknown option before anything that argparse finds."""
             from itertools import takewhile
 
             from hookline.nearest import did_you_mean, nearest

@@ -61,12 +61,12 @@ class Screen:
         self._out = _Writer(stdout)
         self._err = _Writer(stderr)
         self.is_terminal = self._out.is_terminal
-        # How many columns there are, None for no end.
+        # The number of columns, None for unlimited.
         self.width = self._out.width
 
     @property
     def lost(self) -> OSError | None:
-        """Why what was shown did not go out; a reader who has gone is no reason to complain."""
+        """The error that kept output from being written, if any; a closed pipe is not one."""
         return self._out.lost
 
     def line(self, *spans: Span, indent: int = 0) -> None:
@@ -100,7 +100,7 @@ class Screen:
         self._err.write(fit_line(self._err.encode(spans), indent=0, width=self._err.width))
 
     def warning(self, text: str) -> None:
-        """Something that people must see and that ends nothing."""
+        """A warning, which people must see; the command goes on."""
         self.note(("warning:", "care"), f" {text}")
 
     def document(self, value: object) -> None:
@@ -132,12 +132,12 @@ class Screen:
         self._out.use(put)
 
     def flush(self) -> None:
-        """Put out what was shown so far."""
+        """Write out what was shown so far."""
         self._out.use(lambda stream: stream.flush())
 
 
 class _Writer:
-    """One stream: how wide it is, None for no end, and how a line gets there."""
+    """One stream, its width (None for unlimited), and how lines are written to it."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -146,7 +146,7 @@ class _Writer:
         is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
         self._is_styled = self.is_terminal and not is_dumb and not os.environ.get("NO_COLOR")
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
-        # Why the rest of the output goes nowhere.
+        # The error after which the rest of the output is discarded.
         self.lost: OSError | None = None
 
     def can_encode(self, text: str) -> bool:
@@ -179,7 +179,7 @@ class _Writer:
         self.use(lambda stream: stream.write(text))
 
     def use(self, action: Callable[[TextIO], object]) -> None:
-        """A reader who has gone, or a full disk, must not keep a command from its outcome."""
+        """Run an action on the stream; a closed pipe or a full disk must not end the command."""
         if self._stream is None:
             return
         try:
@@ -196,7 +196,7 @@ class _Writer:
 
 
 def discard(stream: TextIO | None) -> None:
-    """Send the rest of a stream nowhere, so that the interpreter's own last flush cannot fail."""
+    """Redirect a stream to /dev/null, so that the interpreter's last flush cannot fail."""
     if stream is None:
         return
     try:

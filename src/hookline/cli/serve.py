@@ -1,5 +1,4 @@
-"""``hookline serve``: the hooks of a directory for everybody on a message bus, until it is told to
-end."""
+"""``hookline serve``: runs the hooks of a directory for agents on a message bus, until a signal."""
 
 import asyncio
 import logging
@@ -35,7 +34,7 @@ EXAMPLES = (
 )
 
 _HEALTH_SECONDS = 60.0
-# Those who ask wait two seconds for the workers that lost the server with them.
+# Callers wait two seconds for workers that lost the server when they did.
 _LONGEST_RECONNECT_WAIT = 1.0
 
 OPTIONS = (
@@ -144,8 +143,8 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
         try:
             workers.append(msgspec.convert(said, WorkerStatus))
         except msgspec.ValidationError as error:
-            # It may be of another version, which must not hide the others.
-            warn(f"what a worker says of itself cannot be read: {error}")
+            # A worker of another version must not hide the others.
+            warn(f"a worker's status cannot be read, perhaps as its version differs: {error}")
     if options.json:
         screen.document({"workers": workers})
     if not workers:

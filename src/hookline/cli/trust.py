@@ -1,7 +1,7 @@
 """``hookline trust``: look at what a project's hooks would run, and let them.
 
-All of it is shown the first time, later only what differs from what was trusted. What nobody can
-look at beforehand has a list and a question of its own.
+The first time all of it is shown, later only the differences. What cannot be reviewed
+beforehand has a list and a question of its own.
 """
 
 import os
@@ -153,7 +153,7 @@ def _answer_in_json(
 
 
 def _refuse_broken(places: Sequence[str]) -> None:
-    """Raise CommandError for settings that nobody can look at: a guard may be among them."""
+    """Raise CommandError for settings that cannot be reviewed: they may contain a guard."""
     if places:
         raise CommandError(
             f"{places[0]} cannot be read, so its hooks cannot be reviewed; mend it first, or "
@@ -250,7 +250,7 @@ def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[s
 
 
 def _show_uncovered(screen: Screen, hooks: Sequence[ReviewedHook]) -> list[ReviewedHook]:
-    """What nobody can look at beforehand, by name; the hooks that run it."""
+    """Show what cannot be reviewed beforehand; return the hooks that run it."""
     found = [hook for hook in hooks if hook.uncovered]
     if found:
         screen.line(("not covered: nobody can say beforehand what these run", "care"))

@@ -1,4 +1,4 @@
-"""``hookline untrust``: the project's own hooks run no more until they are looked at again."""
+"""``hookline untrust``: stops the project's hooks until they are reviewed again."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""``hookline demo``: an agent that asks for trouble, and the hooks that are in its way."""
+"""``hookline demo``: an agent that does risky things, and the hooks that stop it."""
 
 import os
 import shlex
@@ -97,7 +97,7 @@ def make_watched_agent(
         demo_tools(project / "work"),
         display="after_hooks",
         show=show,
-        # Nobody is there to ask who knows what the demo is about.
+        # The demo asks nobody.
         confirm=lambda _request: False,
         on_status=recorder.on_status,
         publish=recorder.publish,

@@ -258,8 +258,8 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
 
 
 def _warn_if_off(options: Options, screen: Screen, log: TraceLog) -> None:
-    """Say that nothing is recorded where that seems so: agents elsewhere write into this log, too,
-    whatever is set here."""
+    """Warn if nothing seems to be recorded: agents elsewhere may write into this log, whatever is
+    set here."""
     if options.log is not None or options.json:
         return
     now = datetime.now(UTC)
@@ -281,8 +281,8 @@ def _is_on(options: Options) -> bool:
 
 
 def _follow(options: Options, screen: Screen, log: TraceLog, wanted: Filter) -> None:
-    """Show the newest events there are, then each new one, until nobody looks any more: an
-    interrupt, or a reader who has gone, for whom the screen sends the rest nowhere in silence."""
+    """Show the newest events, then each new one, until an interrupt, or until the reader of the
+    output is gone."""
     assembler, day = Assembler(), None
     most: int | None = options.limit or _SHOWN
     reader = select.poll()

@@ -206,7 +206,6 @@ async def test_draining_answers_all_that_was_taken_and_closing_then_ends_nothing
     nats_url: str, prefix: str
 ) -> None:
     async with NatsMessageBus(nats_url, prefix=prefix) as asking:
-        codes: set[object] = set()
         for limit in (1, 8, 64):
             bus = NatsMessageBus(nats_url, prefix=prefix, serving=limited(limit))
             gate = Gate(bus)
@@ -221,8 +220,11 @@ async def test_draining_answers_all_that_was_taken_and_closing_then_ends_nothing
             gate.open.set()
             await draining
             await bus.close()
-            codes |= {r.get("error", {}).get("code") for r in await asyncio.gather(*asked)}
-    assert codes <= {None, "unavailable"}
+            responses = await asyncio.gather(*asked)
+            codes = {r.get("error", {}).get("code") for r in responses}
+            assert codes <= {None, "unavailable"}
+            answered = [r["correlationId"] for r in responses if r["success"]]
+            assert sorted(answered) == sorted(gate.held)
 
 
 async def test_a_connection_that_the_server_ended_for_good_is_made_anew_with_all_it_heard(
@@ -308,3 +310,53 @@ async def test_a_loop_that_would_wait_for_itself_is_told_to_await(nats_url: str)
         with pytest.raises(BusConnectionError, match=r"await close\(\)"):
             bus.close_blocking()
         assert bus.state is ConnectionState.CONNECTED
+
+
+async def test_a_bus_that_is_closed_while_it_connects_does_not_listen(
+    nats_url: str, prefix: str
+) -> None:
+    before = others()
+    bus = NatsMessageBus(nats_url, prefix=prefix)
+    Gate(bus).open.set()
+    connecting = asyncio.create_task(bus.connect())
+    await until(lambda: bus._opening != [])
+    await bus.close()
+    with pytest.raises(BusConnectionError, match="the bus was closed"):
+        await connecting
+    assert bus.state is ConnectionState.CLOSED
+    assert others() == before
+    async with bus, NatsMessageBus(nats_url, prefix=prefix) as asking:
+        assert (await request_hook_execution(asking, "BeforeTool", TOOL))["success"] is True
+
+
+async def test_a_bus_that_was_never_connected_is_drained_and_closed_without_a_trace() -> None:
+    before = others()
+    states: list[ConnectionState] = []
+    bus = NatsMessageBus("nats://127.0.0.1:1")
+    stop = bus.listen(states.append)
+    bus.subscribe(REQUEST, lambda _message: None)()
+    await bus.drain()
+    await bus.close()
+    await asyncio.to_thread(bus.close_blocking)
+    for use in (bus.publish(message()), bus.ask_workers(), bus.answer_workers(dict)):
+        with pytest.raises(BusConnectionError, match=r"nats://127\.0\.0\.1:1 is not connected"):
+            await use
+    for _ in range(2):
+        stop()
+    assert (bus.state, states) == (ConnectionState.CLOSED, [])
+    assert bus.serving_status()["state"] == "closed"
+    assert others() == before
+    assert "hookline nats" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_a_request_after_closing_is_made_over_a_connection_that_closing_again_ends(
+    nats_url: str, prefix: str
+) -> None:
+    bus = NatsMessageBus(nats_url, prefix=prefix)
+    await bus.close()
+    response = await request_hook_execution(bus, "BeforeTool", TOOL)
+    states = [bus.state]
+    await bus.close()
+    assert response["error"]["code"] == "unavailable"
+    assert [*states, bus.state] == ["connected", "closed"]
+    assert "hookline nats" not in {thread.name for thread in threading.enumerate()}

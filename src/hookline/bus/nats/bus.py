@@ -79,6 +79,7 @@ class NatsMessageBus:
         self._counters = Counters()
         self._listeners: list[StateListener] = []
         self._link: Link | None = None
+        self._opening: list[Link] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: _BackgroundLoop | None = None
         self._background_link: Link | None = None
@@ -134,6 +135,7 @@ class NatsMessageBus:
         if self._open_link() is not None:
             return
         link = Link(self._options, self._subjects, changed=self._become)
+        self._opening.append(link)
         try:
             await link.open()
             if self._open_link() is not None:
@@ -154,6 +156,8 @@ class NatsMessageBus:
                 self._link = None
             await link.close()
             raise
+        finally:
+            self._opening.remove(link)
 
     async def drain(self) -> None:
         """Take no more requests, and return when those that were taken are answered."""
@@ -175,6 +179,9 @@ class NatsMessageBus:
             self._link = None
 
         try:
+            for opening in tuple(self._opening):
+                # Its connect() raises then, as soon as the server answers.
+                await _in_loop_of(opening, opening.close())
             if (link := self._open_link()) is not None:
                 await _in_loop_of(link, close_link(link))
         finally:

@@ -196,3 +196,67 @@ async def test_the_first_response_is_for_all_who_wait_under_one_id() -> None:
     await asyncio.sleep(0)
     await bus.publish({"type": "hook-execution-response", "correlationId": "same", "success": True})
     assert [response["success"] for response in await asyncio.gather(*asking)] == [True, True]
+
+
+def response_to(correlation_id: str, number: int) -> dict[str, Any]:
+    kind = "hook-execution-response"
+    return {"type": kind, "correlationId": correlation_id, "success": True, "output": number}
+
+
+async def test_of_two_responses_with_one_id_the_first_counts_and_the_next_request_has_its_own() -> (
+    None
+):
+    bus = InProcessMessageBus()
+    previous: list[str] = []
+
+    async def answer_twice(given: Mapping[str, Any]) -> None:
+        for correlation_id in (*previous, given["correlationId"]):
+            await bus.publish(response_to(correlation_id, len(previous) + 1))
+            await bus.publish(response_to(correlation_id, -1))
+        previous.append(given["correlationId"])
+
+    bus.subscribe(REQUEST, answer_twice)
+    responses = [await request_hook_execution(bus, "BeforeTool", {}) for _ in range(3)]
+    assert [dict(response)["output"] for response in responses] == [1, 2, 3]
+    assert [response["correlationId"] for response in responses] == previous
+    assert not bus.hears(MessageBusType.HOOK_EXECUTION_RESPONSE)
+
+
+async def test_a_response_that_comes_when_the_time_is_over_is_not_the_answer() -> None:
+    bus = InProcessMessageBus()
+
+    async def answer_when_stopped(given: Mapping[str, Any]) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await bus.publish(response_to(given["correlationId"], 1))
+
+    bus.subscribe(REQUEST, answer_when_stopped)
+    response = await request_hook_execution(bus, "BeforeTool", {}, timeout=0.01)
+    assert response["error"]["code"] == "timeout"
+
+
+async def test_a_bus_that_nobody_hears_any_more_delivers_nothing_and_keeps_nothing() -> None:
+    bus = InProcessMessageBus()
+    heard: list[Any] = []
+    ends = [bus.subscribe(kind, heard.append) for kind in MessageBusType]
+    for end in (*ends, *ends):
+        end()
+    await bus.publish(message())
+    assert heard == []
+    assert not any(bus.hears(kind) for kind in MessageBusType)
+    again = bus.subscribe(REQUEST, heard.append)
+    ends[0]()
+    await bus.publish(message())
+    again()
+    assert len(heard) == 1
+
+
+async def test_a_handler_that_is_ended_by_another_still_hears_the_message_on_its_way() -> None:
+    bus = InProcessMessageBus()
+    heard: list[Any] = []
+    bus.subscribe(REQUEST, lambda _message: end())
+    end = bus.subscribe(REQUEST, heard.append)
+    await bus.publish(message())
+    await bus.publish(message())
+    assert len(heard) == 1

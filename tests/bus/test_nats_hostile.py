@@ -258,7 +258,7 @@ async def test_an_answer_of_the_wrong_shape_is_an_invalid_response(
 
 
 async def test_of_two_answers_the_first_counts_and_one_after_the_deadline_is_lost(
-    nats_url: str, prefix: str
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     late: list[Any] = []
     async with NatsMessageBus(nats_url, prefix=prefix) as asking, raw(nats_url) as me:
@@ -281,6 +281,29 @@ async def test_of_two_answers_the_first_counts_and_one_after_the_deadline_is_los
         again = await request_hook_execution(asking, "BeforeTool", TOOL, timeout=20)
     assert [dict(response)["output"] for response in (first, again)] == [1, 1]
     assert slow["error"]["code"] == "timeout"
+    assert caplog.text == ""
+
+
+async def test_an_answer_for_nobody_and_a_second_one_leave_the_request_that_waits_alone(
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The two answers come in one piece, so the first is not taken before the second is here."""
+    async with NatsMessageBus(nats_url, prefix=prefix) as asking, raw(nats_url) as me:
+
+        async def answer_twice(message: Any) -> None:
+            asked = json.loads(message.data)
+            inbox = message.reply.rpartition(".")[0]
+            said = [json.dumps(answer_to(asked, output=number)).encode() for number in (1, 2)]
+            for to, body in zip((f"{inbox}.nobody", message.reply), said, strict=True):
+                await me.publish(to, body)
+            await me.publish(message.reply, said[0])
+
+        await listen(me, f"{prefix}.request.*", answer_twice)
+        responses = [
+            await request_hook_execution(asking, "BeforeTool", TOOL, timeout=20) for _ in range(3)
+        ]
+    assert [dict(response)["output"] for response in responses] == [2, 2, 2]
+    assert caplog.text == ""
 
 
 async def test_where_the_next_answer_is_awaited_cannot_be_guessed(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookline.bus import InProcessMessageBus
+from hookline.bus import InProcessMessageBus, MessageBusType
 from hookline.config import Config
 from tests.bus.answers import Answers, new_answers, request
 from tests.eleven import Json, command, on_every_event, started, until
@@ -124,3 +124,16 @@ async def test_requests_are_carried_out_side_by_side(project: Project, answers: 
         *("id-0", "id-1", "id-2", "id-3"),
     ]
     assert all(answer["output"]["success"] for answer in answers.all)
+
+
+async def test_a_system_disposed_before_it_was_initialized_never_serves_its_bus(
+    tmp_path: Path, answers: Answers
+) -> None:
+    config = Config(working_dir=tmp_path, message_bus=answers.bus)
+    system = config.get_hook_system()
+    assert system is not None
+    assert answers.bus.hears(MessageBusType.HOOK_EXECUTION_REQUEST)
+    system.dispose()
+    await answers.bus.publish(request("BeforeTool", TOOL))
+    assert answers.all == []
+    assert not answers.bus.hears(MessageBusType.HOOK_EXECUTION_REQUEST)

@@ -315,3 +315,22 @@ async def test_proxies_and_passwords_of_the_environment_are_not_used(
     async with serve() as raw, HttpServer(raw.url) as server:
         assert (await ask(server, "ping", 1))["id"] == 1
         assert "authorization" not in raw.requests[0].headers
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_body_of_exactly_the_limit_is_read_and_one_byte_more_is_not(
+    is_stream: bool,
+) -> None:
+    async def pad(request: Request) -> None:
+        size = request.message["params"]["size"] - (len(b"data: ") if is_stream else 0)
+        message = request.response({"ok": True}).ljust(size)
+        if is_stream:
+            await request.answer(b"data: " + message + b"\n\n", kind="text/event-stream")
+        else:
+            await request.answer(message)
+
+    async with serve(x=pad) as raw, HttpServer(raw.url, max_message=1000) as server:
+        fits = await ask(server, "x", 1, size=1000)
+        too_large = await ask(server, "x", 2, size=1001)
+    assert fits["result"] == {"ok": True}
+    assert "more than 1000 bytes" in too_large["error"]["message"]

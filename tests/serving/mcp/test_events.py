@@ -114,3 +114,27 @@ def test_where_the_body_is_cut_does_not_matter(
     places = [0, *sorted(cuts), len(text)]
     pieces = [text[a:b] for a, b in itertools.pairwise(places)]
     assert read(*pieces) == read(text)
+
+
+def test_an_event_of_exactly_the_limit_is_read_and_one_byte_more_is_not() -> None:
+    text = b"data: " + b"x" * 100
+    assert read(text + b"\n\n", limit=len(text)) == [("message", b"x" * 100)]
+    for pieces in ((text + b"x\n\n",), (text, b"x"), (text[:50], text[50:] + b"x")):
+        with pytest.raises(EventTooLarge):
+            read(*pieces, limit=len(text))
+
+
+def test_the_lines_of_an_event_count_together_and_those_of_the_next_anew() -> None:
+    """What is kept of a line of data is its value and a line end."""
+    two = b"data: " + b"x" * 10 + b"\ndata: " + b"y" * 10 + b"\n\n"
+    most = len(b"x" * 10 + b"\n" + b"data: " + b"y" * 10)
+    assert len(read(two, two, two, limit=most)) == 3
+    with pytest.raises(EventTooLarge):
+        read(two, limit=most - 1)
+
+
+@pytest.mark.parametrize(("digits", "retry"), [(9, 999_999_999), (10, None)])
+def test_a_time_to_retry_has_nine_digits_at_most(digits: int, retry: int | None) -> None:
+    parser = EventParser(100)
+    list(parser.feed(b"retry: " + b"9" * digits + b"\n"))
+    assert parser.retry == retry

@@ -507,3 +507,13 @@ async def test_ten_megabytes_go_both_ways_through_hooks() -> None:
     async with play(hooks, echo, limit=64_000_000) as session:
         assert await session.call(1, arguments={"a": large}) == text(large)
     assert sizes == [5_000_000]
+
+
+async def test_a_message_of_exactly_the_maximum_passes_and_one_byte_more_ends_the_session() -> None:
+    async with play(limit=1000) as session:
+        line = b'{"id":1,"method":"ping"}'.ljust(1000)
+        assert (await session.request(line))["result"] == {}
+        assert session.server.raw == [line]
+        session.send(line + b" ")
+        assert await session.end() == 1
+    assert len(session.server.raw) == 1

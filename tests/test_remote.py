@@ -16,7 +16,7 @@ from hookline.bus.messages import success_response
 from hookline.bus.nats import NatsMessageBus
 from hookline.config import Config
 from hookline.debuglog import DebugLogger
-from hookline.remote import RemoteFiringError, sent_request, sent_response
+from hookline.remote import RemoteFiringError, reduce_request, reduce_response
 from hookline.system import HookSystem
 from hookline.translate.genai import GenAITranslator, GenerateContentParameters
 from hookline.triggers import fire_before_model_hook, fire_before_tool_hook
@@ -126,8 +126,8 @@ async def test_what_no_hook_is_shown_is_not_sent(tmp_path: Path) -> None:
 @given(request=strategies.requests(), response=strategies.responses)
 def test_what_is_sent_shows_hooks_exactly_what_is_at_hand(request: Json, response: Json) -> None:
     translator = GenAITranslator()
-    asked = sent_request(translator, request)
-    answered = sent_response(translator, response)
+    asked = reduce_request(translator, request)
+    answered = reduce_response(translator, response)
     assert translator.to_hook_llm_request(asked) == translator.to_hook_llm_request(request)
     assert translator.to_hook_llm_response(answered) == translator.to_hook_llm_response(response)
 

@@ -156,9 +156,9 @@ class RemoteExecutor:
 
     async def execute(self, fired: FiredEvent) -> Answer:
         """Ask a worker, and where it does not answer, do what that means."""
-        demand = self._demand(fired)
+        demand = self._find_demand(fired)
         if not self._remote.besides_local:
-            answer = await self._ask(fired, demand)
+            answer = await self._ask_worker(fired, demand)
             if isinstance(answer, HookError):
                 if demand.meaning == "local":
                     here = await self._local.execute(fired)
@@ -170,17 +170,17 @@ class RemoteExecutor:
             return answer
         async with asyncio.TaskGroup() as group:
             working = group.create_task(self._local.execute(fired))
-            asking = group.create_task(self._ask(fired, demand))
+            asking = group.create_task(self._ask_worker(fired, demand))
         here, there = working.result(), asking.result()
         if isinstance(there, HookError):
             if demand.meaning != "block":
                 return self._add_outage(fired, here, there, demand.meaning)
             there = self._answer_without_worker(fired, there, demand.meaning)
         # What the hooks here answered is in the log already.
-        answers = [*_outputs_of(here, fired), *_outputs_of(there, fired)]
+        answers = [*_collect_outputs(here, fired), *_collect_outputs(there, fired)]
         merged = AggregatedHookResult(
             here.success and there.success,
-            merge_outputs(fired.event, answers, call=self._call_of(fired)),
+            merge_outputs(fired.event, answers, call=self._get_model_call(fired)),
             answers,
             [*here.errors, *there.errors],
             here.total_duration + there.total_duration,
@@ -193,11 +193,11 @@ class RemoteExecutor:
     def judge_failure(self, failed: Answer) -> Answer:
         """An event that no worker could be asked about: an outage, if that means a block."""
         fired = failed.fired
-        if fired is None or self._demand(fired).meaning != "block":
+        if fired is None or self._find_demand(fired).meaning != "block":
             return failed
         return self._answer_without_worker(fired, failed.errors[0], "block")
 
-    def _demand(self, fired: FiredEvent) -> _Demand:
+    def _find_demand(self, fired: FiredEvent) -> _Demand:
         rules, meaning = self._rules, self._remote.on_unavailable
         required, policy = rules.get_required(), rules.get_policy()
         missing_here = tuple(each.text for each in self._explain_missing(required))
@@ -210,7 +210,7 @@ class RemoteExecutor:
             meaning = "block"
         return _Demand(asked, policy, meaning)
 
-    async def _ask(self, fired: FiredEvent, demand: _Demand) -> Answer | HookError:
+    async def _ask_worker(self, fired: FiredEvent, demand: _Demand) -> Answer | HookError:
         """What the hooks of a worker answer, or why it is not known."""
         try:
             input, cuts = self._build_input(fired)
@@ -222,7 +222,9 @@ class RemoteExecutor:
             if demand.meaning == "block":
                 # Nobody here knows which of a worker's hooks fail closed: to each of them something
                 # could hide below a cut.
-                return _outage(fired, "invalid_payload", f"its input cannot be shown whole: {why}")
+                return _make_outage(
+                    fired, "invalid_payload", f"its input cannot be shown whole: {why}"
+                )
             told = f"a worker is not shown the whole input of {fired.event}: {why}"
             self._local.debug_log.warning(told)
         named = demand.required if demand.required or demand.policy is not None else None
@@ -235,16 +237,16 @@ class RemoteExecutor:
                 timeout=self._remote.timeout,
             )
             completed = read_completed(response, fired.event)
-            answer = self._answer_of(fired, completed)
+            answer = self._make_answer(fired, completed)
         except IncompleteExecution as failed:
-            outage = _outage(fired, failed.code, str(failed), failed.stage)
+            outage = _make_outage(fired, failed.code, str(failed), failed.stage)
             if failed.denial is None:
                 return outage
             told = f"a response to {fired.event} is none, but its denial counts: {failed}"
             self._local.debug_log.warning(told, code=failed.code)
-            return self._deny(fired, failed.denial, outage)
+            return self._make_denial(fired, failed.denial, outage)
         except Exception as error:
-            return _outage(fired, "internal_error", message_of(error))
+            return _make_outage(fired, "internal_error", message_of(error))
         if completed.output.errors or completed.warnings:
             self._warn_of_hooks(fired, completed)
         lack = _find_lack(fired, completed, demand)
@@ -269,8 +271,8 @@ class RemoteExecutor:
             values = translate_values(
                 fired,
                 translator,
-                lambda request: sent_request(translator, request),
-                lambda response: sent_response(translator, response),
+                lambda request: reduce_request(translator, request),
+                lambda response: reduce_response(translator, response),
             )
         own = {
             ALIASES.get(name, name): value
@@ -283,17 +285,19 @@ class RemoteExecutor:
         shown, cuts, _ = show({**own, **fired.extra})
         return {**given, **shown}, cuts
 
-    def _answer_of(self, fired: FiredEvent, completed: Completed) -> Answer:
+    def _make_answer(self, fired: FiredEvent, completed: Completed) -> Answer:
         output, final = completed.output, None
         if output.final_output is not None:
-            final = create_hook_output(fired.event, output.final_output, self._call_of(fired))
+            final = create_hook_output(
+                fired.event, output.final_output, self._get_model_call(fired)
+            )
         aggregated = AggregatedHookResult(
             output.success, final, output.all_outputs, output.errors, output.total_duration
         )
         return process_common_hook_output_fields(aggregated, fired)
 
-    def _deny(self, fired: FiredEvent, denial: dict[str, Any], error: HookError) -> Answer:
-        final = merge_outputs(fired.event, [denial], call=self._call_of(fired))
+    def _make_denial(self, fired: FiredEvent, denial: dict[str, Any], error: HookError) -> Answer:
+        final = merge_outputs(fired.event, [denial], call=self._get_model_call(fired))
         return process_common_hook_output_fields(
             AggregatedHookResult(False, final, [denial], [error]), fired
         )
@@ -306,7 +310,7 @@ class RemoteExecutor:
             error = self._warn_of_outage(fired, outage, meaning, meant=meaning)
             why = error.message
             reason = why if error.code in _NOT_IN_FORCE else f"hooks could not be asked: {why}"
-            return self._deny(fired, {"decision": "deny", "reason": reason}, error)
+            return self._make_denial(fired, {"decision": "deny", "reason": reason}, error)
         if outage.code in _ENGINE_CODES:
             error = outage
             self._local.debug_log.warning(
@@ -362,38 +366,38 @@ class RemoteExecutor:
         self._local.debug_log.warning(told, code=outage.code, on_unavailable=meaning)
         return msgspec.structs.replace(outage, message=message, details={"onUnavailable": meaning})
 
-    def _call_of(self, fired: FiredEvent) -> ModelCall | None:
+    def _get_model_call(self, fired: FiredEvent) -> ModelCall | None:
         if not fired.spec.model:
             return None
         return ModelCall(self._local.get_translator(), fired.values[0])
 
 
-def sent_request(translator: "HookTranslator", request: Any) -> Any:
+def reduce_request(translator: "HookTranslator", request: Any) -> Any:
     """A request as JSON that shows hooks what this one does, and as a rule has nothing else."""
-    return _reduced(request, translator.to_hook_llm_request, translator.from_hook_llm_request)
+    return _reduce(request, translator.to_hook_llm_request, translator.from_hook_llm_request)
 
 
-def sent_response(translator: "HookTranslator", response: Any) -> Any:
+def reduce_response(translator: "HookTranslator", response: Any) -> Any:
     """The same of a response."""
-    return _reduced(response, translator.to_hook_llm_response, translator.from_hook_llm_response)
+    return _reduce(response, translator.to_hook_llm_response, translator.from_hook_llm_response)
 
 
-def _reduced(value: Any, show: Callable[[Any], Any], rebuild: Callable[[Any], Any]) -> Any:
+def _reduce(value: Any, show: Callable[[Any], Any], rebuild: Callable[[Any], Any]) -> Any:
     shown = show(value)
     reduced = rebuild(shown)
     # What is empty may get lost on the way; hooks must not be able to tell.
     return value if isinstance(value, Mapping) and show(reduced) != shown else reduced
 
 
-def _outputs_of(answer: Answer, fired: FiredEvent) -> list[dict[str, Any]]:
+def _collect_outputs(answer: Answer, fired: FiredEvent) -> list[dict[str, Any]]:
     """What hooks answered, and their merged answer with it where that alone denies."""
     outputs, final = answer.all_outputs, answer.final_output
-    if final is None or _force(final) == _force(merge_outputs(fired.event, outputs)):
+    if final is None or _read_force(final) == _read_force(merge_outputs(fired.event, outputs)):
         return outputs
     return [*outputs, final.to_wire()]
 
 
-def _force(output: DefaultHookOutput | None) -> tuple[bool, bool] | None:
+def _read_force(output: DefaultHookOutput | None) -> tuple[bool, bool] | None:
     if output is None:
         return None
     return output.is_blocking_decision(), output.should_stop_execution()
@@ -404,15 +408,15 @@ def _find_lack(fired: FiredEvent, completed: Completed, demand: _Demand) -> Hook
     if demand.policy is not None and completed.policy != demand.policy:
         has = f"is {completed.policy}" if completed.policy else "is not named in its response"
         said = f"the policy of the worker {has}; only {demand.policy} is accepted"
-        return _outage(fired, "policy_mismatch", said)
+        return _make_outage(fired, "policy_mismatch", said)
     in_force = completed.required
     for name in demand.required:
         if in_force is None or name not in in_force:
             why = completed.missing.get(name) or "its response does not name it"
             said = f"required hook {name!r} is not in force on the worker: {why}"
-            return _outage(fired, "required_hook_missing", said)
+            return _make_outage(fired, "required_hook_missing", said)
     return None
 
 
-def _outage(fired: FiredEvent, code: str, message: str, stage: str = "response") -> HookError:
+def _make_outage(fired: FiredEvent, code: str, message: str, stage: str = "response") -> HookError:
     return HookError(code=code, message=message, stage=stage, event_name=fired.event)

@@ -154,7 +154,7 @@ def test_synchronous_code_closes_a_bus_whose_loop_has_stopped(nats_url: str, pre
     bus = NatsMessageBus(nats_url, prefix=prefix)
     with asyncio.Runner() as runner:
         runner.run(bus.connect())
-        with pytest.raises(BusConnectionError, match="does not run"):
+        with pytest.raises(BusConnectionError, match="is not running"):
             asyncio.run(bus.publish(message()))
         bus.close_blocking()
     assert bus.state is ConnectionState.CLOSED

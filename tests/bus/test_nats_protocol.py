@@ -14,9 +14,9 @@ from hookline.bus.nats.protocol import (
     RequestFailed,
     encode_headers,
     encode_request,
+    make_subjects,
     read_request,
     read_response,
-    subjects_of,
 )
 from tests.bus.answers import request
 from tests.eleven import Json
@@ -115,17 +115,20 @@ def test_a_refusal_without_the_id_of_the_request_is_its_response_and_a_success_i
 
 
 def test_subjects_begin_with_the_prefix_and_only_events_have_their_own() -> None:
-    subjects = subjects_of("team.a", "inbox-b")
-    assert subjects.asked("BeforeTool") == ("team.a.request.BeforeTool", "team.a.wait.BeforeTool")
-    assert subjects.asked("No.Event") == ("team.a.request.other", "team.a.wait.other")
-    assert subjects.served("wait", None) == ["team.a.wait.*"]
-    assert subjects.served("wait", ("B", "A")) == ["team.a.wait.A", "team.a.wait.B"]
+    subjects = make_subjects("team.a", "inbox-b")
+    assert subjects.subjects_for("BeforeTool") == (
+        "team.a.request.BeforeTool",
+        "team.a.wait.BeforeTool",
+    )
+    assert subjects.subjects_for("No.Event") == ("team.a.request.other", "team.a.wait.other")
+    assert subjects.subscriptions_for("wait", None) == ["team.a.wait.*"]
+    assert subjects.subscriptions_for("wait", ("B", "A")) == ["team.a.wait.A", "team.a.wait.B"]
     assert (subjects.response, subjects.stats) == ("team.a.response", "team.a.stats")
     assert subjects.new_inbox().startswith("inbox-b.")
-    assert subjects_of("team").new_inbox().startswith("team.inbox.")
+    assert make_subjects("team").new_inbox().startswith("team.inbox.")
     for prefix, inbox in (("a.*", None), ("a", "b c")):
         with pytest.raises(BusConnectionError, match="cannot be the prefix of subjects"):
-            subjects_of(prefix, inbox)
+            make_subjects(prefix, inbox)
 
 
 async def test_a_request_that_fills_the_servers_payload_is_sent_and_one_byte_more_is_not(
@@ -143,7 +146,7 @@ async def test_a_request_that_fills_the_servers_payload_is_sent_and_one_byte_mor
                 codes.append(response["error"]["code"])
             assert bus.state == "connected"
     assert codes == ["unavailable", "request_too_large"]
-    assert "1001 bytes, more than the 1000" in response["error"]["message"]
+    assert "1001 bytes, and the NATS server takes 1000" in response["error"]["message"]
 
 
 async def test_a_response_that_fills_the_servers_payload_is_sent_and_one_byte_more_is_not(

@@ -114,7 +114,7 @@ def test_a_file_that_cannot_sign_in_is_refused_with_the_remedy(
 ) -> None:
     file = tmp_path / "mine"
     file.write_text(content)
-    with pytest.raises(BusConnectionError, match=r"mine holds no .*; .*`n\w+ .*` writes"):
+    with pytest.raises(BusConnectionError, match=r"mine has no .*; .*`n\w+ .*` writes"):
         NatsMessageBus.from_url(f"nats://127.0.0.1:1?{kind}={file}")
 
 

@@ -208,8 +208,8 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
             ["--allow-empty", "--bus", "nats://me:secret@127.0.0.1:1"],
             "cannot connect to nats://127.0.0.1:1: ",
         ),
-        (["--bus", "ftp://x"], "--bus: 'x' is no bus; write nats://HOST:4222"),
-        (["--bus", "nats://x?a=1"], "--bus: a: no option of a bus; there are "),
+        (["--bus", "ftp://x"], "--bus: 'x' is not the URL of a bus; write nats://HOST:4222"),
+        (["--bus", "nats://x?a=1"], "--bus: unknown option in the URL of the bus: a; use "),
         (["--bus", "nats://x", "--concurrency", "0"], "--concurrency: 0 is not a number"),
         (
             ["--bus", "nats://x", "--health", "0"],

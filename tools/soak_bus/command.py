@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hookline.bus.nats import NatsMessageBus
 from hookline.bus.nats.connection import Connection
-from hookline.bus.nats.options import connection_options
+from hookline.bus.nats.options import make_connection_options
 from tests.harness import processes
 from tests.harness.leaks import Watch
 from tools.soak.firing import judged
@@ -150,7 +150,7 @@ async def _ask_through(asking: Asking, faults: Faults) -> None:
 
 async def _listen(scene: Scene, overheard: Overheard) -> Connection:
     """Hear all answers where they are sent, beside the networks that break."""
-    connection = Connection(connection_options(scene.server.url), lambda _state: None)
+    connection = Connection(make_connection_options(scene.server.url), lambda _state: None)
     await connection.open()
     await connection.subscribe(f"{PREFIX}.inbox.>", overheard.hear)
     return connection

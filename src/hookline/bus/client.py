@@ -19,7 +19,7 @@ from hookline.errors import message_of
 from hookline.stepping import TimedOut, first_step, go_on
 
 DEFAULT_REQUEST_TIMEOUT = 70.0
-# Longer than a hook that is told to end may take; somebody else's handler may not end at all.
+# Longer than a cancelled hook takes to end; a handler of another kind may never end.
 _END_SECONDS = 10.0
 
 
@@ -32,26 +32,25 @@ async def request_hook_execution(
     required: Iterable[str] | None = None,
     timeout: float = DEFAULT_REQUEST_TIMEOUT,
 ) -> HookExecutionResponse:
-    """Have the hooks of an event executed over a bus; ``timeout`` is in seconds. With ``required``
-    the response says which of these hooks are in force there, and under which policy.
+    """Ask a worker on the bus to run the hooks of an event; ``timeout`` is in seconds. With
+    ``required`` the response says which of these hooks the worker has in force, and its policy.
 
-    Running out of time is a failed response with code ``timeout``, not an exception; what was
-    executing on behalf of the request in this process is stopped then.
+    Running out of time is a failed response with code ``timeout``, not an exception; handlers that
+    still run the request in this process are cancelled then.
     """
     request = make_request(event_name, input, correlation_id or new_correlation_id(), required)
     ask: Callable[..., Awaitable[HookExecutionResponse]] | None = getattr(bus, "request", None)
     if ask is not None:
         return await ask(request, timeout=timeout)
-    # This bus can do no more than a bus must. It may return from publishing when all handlers of
-    # the request are done with it. They are not cut short because one of them has answered, but
-    # they are by the end of the time.
+    # This bus has no request(): publish, and wait for the response. publish() may return only when
+    # all handlers are done. A response does not cut the others short; the deadline does.
     correlation_id, deadline = request["correlationId"], time.monotonic() + timeout
     loop, thread = asyncio.get_running_loop(), threading.get_ident()
     arrived = asyncio.Event()
     responses: list[HookExecutionResponse] = []
 
     def hear(response: HookExecutionResponse) -> None:
-        # A handler that is stopped at the deadline answers for that, too late.
+        # A handler that is cancelled at the deadline answers too, but too late.
         is_ours = response.get("correlationId") == correlation_id
         if is_ours and not responses and time.monotonic() < deadline:
             responses.append(response)
@@ -62,7 +61,7 @@ async def request_hook_execution(
 
     unsubscribe = bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, hear)
     try:
-        # In this task, without a timer until something waits: most requests are answered by then.
+        # Run in this task, and set no timer until something waits: most requests never wait.
         waiting, first = first_step(bus.publish(request))
         if waiting is not None:
             await go_on(waiting, first, timeout, _END_SECONDS)

@@ -1,4 +1,4 @@
-"""A bus within one process: publishing runs the handlers, in the publisher's own event loop."""
+"""A bus within one process: ``publish`` runs the handlers, in the publisher's event loop."""
 
 import asyncio
 import threading
@@ -15,17 +15,17 @@ _KINDS = {kind.value: kind for kind in MessageBusType}
 
 
 class InProcessMessageBus:
-    """A dictionary of handlers. ``publish`` returns when every handler has, so no work of theirs
-    outlives it, and cancelling it cancels them."""
+    """A dictionary of handlers. ``publish`` returns when every handler has returned, and cancelling
+    it cancels them, so it leaves no work behind."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._handlers: dict[str, tuple[partial[Any], ...]] = dict.fromkeys(MessageBusType, ())
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
-        """Hear messages of one type until the returned function is called."""
+        """Call the handler with each message of one type, until the returned function is called."""
         key = MessageBusType(type)
-        # The wrapper makes each subscription its own, even of one handler subscribed twice.
+        # The wrapper tells two subscriptions of the same handler apart.
         subscription = partial(handler)
         with self._lock:
             self._handlers[key] = (*self._handlers[key], subscription)
@@ -38,12 +38,12 @@ class InProcessMessageBus:
         return unsubscribe
 
     def hears(self, type: MessageBusType) -> bool:
-        """True if there is a handler of that type."""
+        """Return True if a handler subscribed to that type."""
         return bool(self._handlers[type])
 
     async def publish(self, message: Mapping[str, Any]) -> None:
-        """Deliver to every handler of the message's type; a message of no known type is refused."""
-        kind = kind_of(message)
+        """Call every handler of the message's type; drop a message of an unknown type."""
+        kind = read_kind(message)
         waiting: list[Awaitable[None]] = []
         for handler in self._handlers[kind] if kind is not None else ():
             try:
@@ -52,15 +52,15 @@ class InProcessMessageBus:
                 warn("a bus handler failed", error=error)
             else:
                 if isawaitable(answer):
-                    waiting.append(_finish(answer))
+                    waiting.append(_await_handler(answer))
         if len(waiting) == 1:
             await waiting[0]
         elif waiting:
             await asyncio.gather(*waiting)
 
 
-def kind_of(message: Any) -> MessageBusType | None:
-    """The type of a message; one of no known type is refused with a warning."""
+def read_kind(message: Any) -> MessageBusType | None:
+    """Return the type of a message; warn and return None if there is no such type."""
     given = message.get("type") if is_object(message) else None
     kind = _KINDS.get(given) if isinstance(given, str) else None
     if kind is None:
@@ -68,14 +68,14 @@ def kind_of(message: Any) -> MessageBusType | None:
     return kind
 
 
-async def _finish(answer: Awaitable[None]) -> None:
+async def _await_handler(answer: Awaitable[None]) -> None:
     try:
         await answer
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # Nobody cancelled this task: the handler waited for something that was cancelled.
+        # This task was not cancelled: something that the handler waited for was.
         warn("a bus handler was cancelled", error=error)
     except Exception as error:
         warn("a bus handler failed", error=error)

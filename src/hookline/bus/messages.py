@@ -1,4 +1,4 @@
-"""The two messages, as the JSON they are on every bus, and how they are read and made."""
+"""The two messages of every bus, as JSON: their types, and how to read and make them."""
 
 import os
 import uuid
@@ -22,8 +22,8 @@ class MessageBusType(StrEnum):
 
 
 class HookExecutionRequest(TypedDict):
-    """Asks for the hooks of one event. With ``required``, the names of hooks that must be in force
-    (none may be named), the response says which are, and under which policy."""
+    """Asks a worker to run the hooks of one event. With ``required``, the names of hooks that must
+    be in force (the list may be empty), the response says which are, and under which policy."""
 
     type: Literal["hook-execution-request"]
     eventName: HookEventName
@@ -41,7 +41,7 @@ class ResponseError(TypedDict):
 
 
 class ResponseWarning(TypedDict):
-    """Something that people must see about the answer of a hook."""
+    """A warning about the answer of a hook, to be shown to people."""
 
     hook: str
     message: str
@@ -58,10 +58,10 @@ class ResponseOutput(TypedDict):
 
 
 class HookExecutionResponse(TypedDict):
-    """Answers exactly one request. ``success`` says that every stage completed; how the hooks
-    fared is in ``output``. Where the request asks for it, ``policy`` is a digest of all hooks that
-    are in force, ``required`` the names among the request's that are, and ``missing`` says why the
-    others are not. ``warnings`` are about the answers of hooks, if there are any."""
+    """Answers exactly one request. ``success`` says that every stage completed; ``output`` says
+    what the hooks answered and which failed. If the request has ``required``, ``policy`` is a
+    digest of all hooks in force, ``required`` lists those of its names that are in force, and
+    ``missing`` says why the others are not. ``warnings`` are about the answers of hooks."""
 
     type: Literal["hook-execution-response"]
     correlationId: str
@@ -79,13 +79,13 @@ MessageHandler: TypeAlias = Callable[[Any], Awaitable[None] | None]
 
 
 class MessageBus(Protocol):
-    """Carries messages to whoever subscribed to their type.
+    """Carries messages to the handlers that subscribed to their type.
 
-    Handlers are plain or async; one that raises is logged and does not keep a message from the
-    others. ``subscribe`` returns the function that ends the subscription, which may be called
-    more than once. A bus that can carry a request to one worker and its response back to the caller
-    has a ``request(message, *, timeout)`` as well, which ``request_hook_execution`` prefers: what
-    keeps a response from coming is a failed response there too.
+    Handlers are plain or async; one that raises is logged, and the others still get the message.
+    ``subscribe`` returns the function that ends the subscription, which may be called more than
+    once. A bus that can carry a request to one worker and its response back to the caller also has
+    a ``request(message, *, timeout)``, which ``request_hook_execution`` prefers: it returns a
+    failed response, and does not raise, when no response comes.
     """
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]: ...
@@ -94,25 +94,25 @@ class MessageBus(Protocol):
 
 
 class RequestError(HooklineError):
-    """A request that is not one."""
+    """A malformed request."""
 
     code = "invalid_request"
 
 
 def new_correlation_id() -> str:
-    """An id that no other request has and nobody can guess."""
-    # A UUID takes several times as long to make, which shows beside a hook in the same process.
+    """Return a new id, unique and impossible to guess."""
+    # A UUID takes several times as long, which is measurable beside a hook in the same process.
     return os.urandom(16).hex()
 
 
 def correlation_of(message: object) -> str:
-    """The id to answer under: the message's own, or a new one where it has none."""
+    """Return the id to answer under: the message's own, or a new one if it has none."""
     given = message.get("correlationId") if is_object(message) else None
     return given if isinstance(given, str) and given else str(uuid.uuid4())
 
 
 class RequestedEvent(NamedTuple):
-    """The event that a request is for; ``required`` is None where it asks for no policy."""
+    """The event of a request; ``required`` is None if the request does not ask for a policy."""
 
     name: str
     input: dict[str, Any]
@@ -120,11 +120,13 @@ class RequestedEvent(NamedTuple):
 
 
 def read_request(message: object) -> RequestedEvent:
-    """What a request asks for; raises RequestError if its envelope is not in order."""
+    """Read a request; raises RequestError if its envelope is malformed."""
     if not is_object(message):
         raise RequestError(f"the request must be an object, not {type(message).__name__}")
     if message.get("type") != "hook-execution-request":
-        raise RequestError(f"the request has the type {message.get('type')!r}")
+        raise RequestError(
+            f"the type of the request must be hook-execution-request, not {message.get('type')!r}"
+        )
     correlation_id = message.get("correlationId")
     if correlation_id is not None and not isinstance(correlation_id, str):
         raise RequestError("correlationId must be a string")
@@ -137,7 +139,7 @@ def read_request(message: object) -> RequestedEvent:
     if required is not None and not (
         isinstance(required, list) and all(isinstance(name, str) for name in required)
     ):
-        raise RequestError("required must be a list of names of hooks")
+        raise RequestError("required must be a list of hook names")
     return RequestedEvent(event_name, input, required)
 
 
@@ -147,7 +149,7 @@ def make_request(
     correlation_id: str,
     required: Iterable[str] | None = None,
 ) -> HookExecutionRequest:
-    """A request for the hooks of an event; the worker says whether there is such an event."""
+    """Make a request for an event; the worker checks whether there is such an event."""
     request: HookExecutionRequest = {
         "type": "hook-execution-request",
         "eventName": cast("HookEventName", str(event_name)),
@@ -162,7 +164,7 @@ def make_request(
 def success_response(
     correlation_id: str, aggregated: AggregatedHookResult
 ) -> HookExecutionResponse:
-    """The response of a request whose stages all completed."""
+    """Make the response to a request whose stages all completed."""
     final = aggregated.final_output
     response: HookExecutionResponse = {
         "type": "hook-execution-response",
@@ -178,13 +180,13 @@ def success_response(
     }
     for result in aggregated.results:
         for warning in result.warnings:
-            told: ResponseWarning = {"hook": result.hook.name, "message": warning}
-            response.setdefault("warnings", []).append(told)
+            shown: ResponseWarning = {"hook": result.hook.name, "message": warning}
+            response.setdefault("warnings", []).append(shown)
     return response
 
 
 def failure_response(correlation_id: str, error: HookError) -> HookExecutionResponse:
-    """The response of a request that could not be carried out."""
+    """Make the response to a request that failed at some stage."""
     details = {"stage": error.stage, "eventName": error.event_name, "details": error.details}
     return {
         "type": "hook-execution-response",
@@ -205,6 +207,6 @@ def failure_response(correlation_id: str, error: HookError) -> HookExecutionResp
 def unanswered_response(
     request: Mapping[str, Any], code: str, message: str
 ) -> HookExecutionResponse:
-    """The response that a caller's side makes itself, when none came."""
+    """Make the failed response that a caller gets when no worker answered."""
     error = HookError(code=code, message=message, stage="response")
     return failure_response(correlation_of(request), error)

@@ -1,5 +1,5 @@
-"""What a response says of an execution: all of it is in order, or it counts for nothing but a
-denial, which counts however it is written."""
+"""Reads the response of a worker. A malformed response counts as no response, except for a denial
+in it, which always counts."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, cast
@@ -14,12 +14,12 @@ from hookline.wire.model import is_llm_response
 from hookline.wire.outputs import BLOCKING_WORDS, DECISION_WORDS, TOP_LEVEL_FIELDS
 from hookline.wire.results import HookError
 
-# Characters of a reason that is sent without the rest of its response.
+# Characters of a reason in a response that is cut down to its denial.
 _KEPT_REASON = 10_000
 
 
 class HookWarning(msgspec.Struct, frozen=True):
-    """What a worker was warned of about the answer of one of its hooks."""
+    """A worker's warning about the answer of one of its hooks."""
 
     hook: str
     message: str
@@ -36,9 +36,9 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Completed(msgspec.Struct, frozen=True):
-    """The response to a request that was carried out to its end. ``policy`` is the digest of what
-    the worker has in force, ``required`` the hooks of the request's list that are, ``missing`` says
-    why the others are not; ``warnings`` are about the answers of its hooks."""
+    """The response to a request whose stages all completed. ``policy`` is the digest of the
+    worker's hooks in force, ``required`` lists those of the request that are in force, ``missing``
+    says why the others are not; ``warnings`` are about the answers of its hooks."""
 
     success: Literal[True]
     output: Execution
@@ -50,8 +50,8 @@ class Completed(msgspec.Struct, frozen=True):
 
 
 class IncompleteExecution(HooklineError):
-    """A response that says anything but that the hooks have answered; ``denial`` is what it holds
-    of a denial, in the form of a hook's output."""
+    """A response that failed or is malformed; ``denial`` is the denial that it still contains, in
+    the form of a hook's output."""
 
     def __init__(
         self, code: str, problem: str, *, stage: str, denial: dict[str, Any] | None
@@ -84,7 +84,7 @@ class _FinalOutput(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_completed(response: Any, event: EventName) -> Completed:
-    """A response to a request for that event; raises IncompleteExecution."""
+    """Read the response to a request for that event; raises IncompleteExecution."""
     given = response if isinstance(response, dict) else {}
     try:
         if given.get("success") is False:
@@ -101,25 +101,25 @@ def read_completed(response: Any, event: EventName) -> Completed:
 
 
 def _check_final_output(output: Execution, event: EventName) -> None:
-    """Raises ValidationError for what no worker makes of the answers of hooks."""
+    """Raise ValidationError for a final output that no worker would send."""
     final = output.final_output
     if final is None:
         if output.all_outputs:
-            raise msgspec.ValidationError("hooks answered, and there is no finalOutput")
+            raise msgspec.ValidationError("it has outputs of hooks, but no finalOutput")
         return
     read = msgspec.convert(final, _FinalOutput)
     for name in final:
         if name not in TOP_LEVEL_FIELDS and (meant := only_one(name, TOP_LEVEL_FIELDS)):
-            raise msgspec.ValidationError(f"finalOutput has {name!r}; {meant!r} may be meant")
+            raise msgspec.ValidationError(f"finalOutput has {name!r}; did it mean {meant!r}?")
     if event is HookEventName.BEFORE_TOOL and not read.decision and read.continue_ is not False:
         word = (read.hook_specific_output or {}).get("permissionDecision")
         if word is not None and not (isinstance(word, str) and word in DECISION_WORDS):
-            raise msgspec.ValidationError(f"permissionDecision is {word!r}, which is no decision")
+            raise msgspec.ValidationError(f"permissionDecision {word!r} is not a decision")
 
 
 def find_denial(output: Any) -> dict[str, Any] | None:
-    """The denial in an output that may be malformed anywhere: of the final output or, if that has
-    none, of any hook."""
+    """Return the denial in an output that may be malformed: that of the final output or else of
+    the first hook that denies."""
     if not isinstance(output, dict):
         return None
     outputs = output.get("allOutputs")
@@ -148,8 +148,8 @@ def find_denial(output: Any) -> dict[str, Any] | None:
 def shorten_denial(
     response: Mapping[str, Any], event_name: object, problem: str
 ) -> HookExecutionResponse | None:
-    """A response that cannot be sent as it is, with nothing but its denial and why; None for one
-    that denies nothing. Whoever is guarded could have it made too long."""
+    """Cut a response that cannot be sent down to its denial and the problem; None if it does not
+    deny. Otherwise a guarded agent could escape a denial by making it too long."""
     output = response.get("output")
     final = output.get("finalOutput") if isinstance(output, dict) else None
     if not isinstance(output, dict) or not isinstance(final, dict):
@@ -160,13 +160,13 @@ def shorten_denial(
         is_before_model = event_name == HookEventName.BEFORE_MODEL
         if not is_before_model or not is_llm_response(specific.get("llm_response")):
             return None
-        reason = "a hook answers in the model's place, with more than can be sent"
+        reason = "a hook answered in the model's place, but its response is too long to send"
         denial = {"decision": "deny", "reason": reason}
     for name in ("reason", "stopReason"):
         if len(said := denial.get(name, "")) > _KEPT_REASON:
             denial[name] = f"{said[:_KEPT_REASON]}… (+{len(said) - _KEPT_REASON} characters)"
-    told = f"only the denial was sent: {problem}"
-    error = HookError(code="response_shortened", message=told, stage="response")
+    message = f"only the denial was sent: {problem}"
+    error = HookError(code="response_shortened", message=message, stage="response")
     execution: Any = {
         "success": False,
         "finalOutput": denial,

@@ -100,14 +100,20 @@ class Worker:
             self._refused_settings = report.refused
             if not report.refused:
                 # What is wrong in the settings, or why they are refused, is in the log already.
-                self._say(f"settings have changed; serving {self._count_hooks()} now, {policy()}")
+                self._say(
+                    f"settings have changed; serving {self._describe_count()} now, {policy()}"
+                )
 
         def policy() -> str:
             return f"policy {system.get_policy_digest()}"
 
         bus = self._bus
         system = HookSystem(
-            self._config, message_bus=bus, watch=True, on_reload=hear_reload, accept=self._refuse
+            self._config,
+            message_bus=bus,
+            watch=True,
+            on_reload=hear_reload,
+            accept=self._explain_refusal,
         )
         try:
             try:
@@ -115,7 +121,7 @@ class Worker:
             except WatchError as error:
                 system.dispose()
                 warn(f"changed settings are read after a restart only: {error}")
-                system = HookSystem(self._config, message_bus=bus, accept=self._refuse)
+                system = HookSystem(self._config, message_bus=bus, accept=self._explain_refusal)
                 system.initialize_blocking()
         except SettingsRefusedError as error:
             system.dispose()
@@ -124,7 +130,7 @@ class Worker:
         try:
             await bus.connect()
             await bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
-            served = f"{self._count_hooks()} of {self._config.get_working_dir()}"
+            served = f"{self._describe_count()} of {self._config.get_working_dir()}"
             self._say(f"serving {served}, {policy()}")
             await self._wait_for_end()
             if bus.state is ConnectionState.CLOSED:
@@ -147,14 +153,14 @@ class Worker:
         """How the worker is."""
         told = {
             "worker": self._name,
-            "hooks": self._hooks(),
+            "hooks": self._count_active_hooks(),
             "policy": self._system.get_policy_digest() if self._system is not None else "",
             "refused_settings": self._refused_settings,
             **self._bus.serving_status(),
         }
         return msgspec.convert(told, WorkerStatus)
 
-    def _refuse(self, settings: Settings) -> str | None:
+    def _explain_refusal(self, settings: Settings) -> str | None:
         """Why these settings are no policy to serve; None if they are."""
         for problem in settings.problems:
             if problem.broken or problem.skipped:
@@ -176,10 +182,12 @@ class Worker:
         on = f" on {' and '.join(sorted(events))}" if events is not None else ""
         return f"it has no hook to serve{on}; {remedy}"
 
-    def _count_hooks(self) -> str:
-        return "1 hook" if self._hooks() == 1 else f"{self._hooks()} hooks"
+    def _describe_count(self) -> str:
+        return (
+            "1 hook" if self._count_active_hooks() == 1 else f"{self._count_active_hooks()} hooks"
+        )
 
-    def _hooks(self) -> int:
+    def _count_active_hooks(self) -> int:
         """How many there are that may run."""
         known = self._system.get_all_hooks() if self._system is not None else ()
         return sum(entry.enabled and entry.trusted for entry in known)

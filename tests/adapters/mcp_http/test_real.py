@@ -24,7 +24,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ElicitResult, TextContent, jsonrpc_message_adapter
 
 from hookline.serving.mcp.http import HttpServer
-from hookline.serving.mcp.routing import mirrored_arguments, read_message, routing_headers
+from hookline.serving.mcp.routing import (
+    build_routing_headers,
+    find_mirrored_arguments,
+    read_message,
+)
 from tests.adapters.mcp_http.realserver import Events, Seen, serve_real
 from tests.adapters.mcp_http.wire import MODERN
 
@@ -220,7 +224,7 @@ def test_the_servers_own_checks_accept_the_headers(
     except ValueError:
         return
     listing = json.dumps({"tools": [{"name": name, "inputSchema": schema}]}).encode()
-    headers = routing_headers(read_message(data), mirrored_arguments(listing))
+    headers = build_routing_headers(read_message(data), find_mirrored_arguments(listing))
     assert isinstance(classify_inbound_request(body, headers=headers), InboundModernRoute)
     if find_invalid_x_mcp_header(schema) is None:
         assert validate_mcp_param_headers(schema, arguments, headers) is None

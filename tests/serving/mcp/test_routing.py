@@ -8,11 +8,11 @@ import pytest
 
 from hookline.serving.mcp.routing import (
     begins_listing,
-    cancelled_request,
+    build_routing_headers,
     encode_value,
-    mirrored_arguments,
+    find_mirrored_arguments,
+    read_cancelled_id,
     read_message,
-    routing_headers,
 )
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -24,8 +24,8 @@ def message(method: str, **params: Any) -> bytes:
 
 def headers(data: bytes, schema: Any = None) -> dict[str, str]:
     tool = {"name": "t", "inputSchema": schema}
-    tools = mirrored_arguments(json.dumps({"tools": [tool]}).encode())
-    return routing_headers(read_message(data), tools)
+    tools = find_mirrored_arguments(json.dumps({"tools": [tool]}).encode())
+    return build_routing_headers(read_message(data), tools)
 
 
 def test_a_message_of_the_handshakes_generation_has_no_such_headers() -> None:
@@ -111,12 +111,12 @@ def test_what_is_nested_deeply_has_no_headers_and_raises_nothing() -> None:
         found = read_message(data)
     except msgspec.MsgspecError:
         return
-    assert routing_headers(found, {}) == {}
+    assert build_routing_headers(found, {}) == {}
 
 
 def test_the_request_that_is_cancelled() -> None:
-    assert cancelled_request(read_message(message("notifications/cancelled", requestId="7"))) == "7"
-    assert cancelled_request(read_message(message("notifications/progress", requestId=7))) is None
+    assert read_cancelled_id(read_message(message("notifications/cancelled", requestId="7"))) == "7"
+    assert read_cancelled_id(read_message(message("notifications/progress", requestId=7))) is None
 
 
 def test_a_listing_begins_without_a_cursor() -> None:

@@ -1,8 +1,8 @@
 """The bus over NATS: a request reaches exactly one of the workers, wherever it runs.
 
 The bus belongs to the event loop in which ``connect()`` was awaited. A request from anywhere else
-(another loop, a thread without one, or when nobody ever connected) goes through a connection in a
-thread of the bus's own, made on first use: slower by two changes of thread, and safe.
+(from another loop, or before any ``connect()``) goes through a second connection, in a thread that
+the bus starts on first use: that is safe, but costs two changes of thread.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
-from hookline.bus.memory import InProcessMessageBus, kind_of
+from hookline.bus.memory import InProcessMessageBus, read_kind
 from hookline.bus.messages import (
     HookExecutionResponse,
     MessageBusType,
@@ -24,8 +24,8 @@ from hookline.bus.messages import (
 from hookline.bus.nats.connection import ConnectionState
 from hookline.bus.nats.intake import Counters, ServingOptions
 from hookline.bus.nats.link import Link
-from hookline.bus.nats.options import BusConnectionError, connection_options, url_options
-from hookline.bus.nats.protocol import Incoming, subjects_of
+from hookline.bus.nats.options import BusConnectionError, make_connection_options, read_url_options
+from hookline.bus.nats.protocol import Incoming, make_subjects
 from hookline.errors import message_of
 from hookline.notices import warn
 from hookline.wire import codec
@@ -40,11 +40,11 @@ _RESPONSE = MessageBusType.HOOK_EXECUTION_RESPONSE
 class NatsMessageBus:
     """A ``MessageBus`` over NATS; ``async with`` connects and closes it.
 
-    Handlers of requests hear them from ``connect()`` on, as one member of the queue group of
-    ``serving``; all handlers of one bus hear each request that it takes. ``publish`` returns when
-    a message is on its way. ``request`` is how to ask: it gives back the one response, or a
-    failed one in time. ``servers`` is one URL or several; ``prefix`` begins every subject, so that
-    deployments can share a server. ``nkey`` and ``credentials`` are files.
+    Handlers get requests from ``connect()`` on, as one member of the queue group of ``serving``;
+    each request that this bus takes goes to all its handlers. ``publish`` returns when a message is
+    on its way. ``request`` returns the response to a request, or a failed one in time. ``servers``
+    is one URL or several; ``prefix`` begins every subject, so that deployments can share a server.
+    ``nkey`` and ``credentials`` are files.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class NatsMessageBus:
         tls: ssl.SSLContext | None = None,
         **connection: Any,
     ) -> None:
-        self._options = connection_options(
+        self._options = make_connection_options(
             servers,
             user=user,
             password=password,
@@ -72,7 +72,7 @@ class NatsMessageBus:
             tls=tls,
             **connection,
         )
-        self._subjects = subjects_of(prefix, inbox_prefix)
+        self._subjects = make_subjects(prefix, inbox_prefix)
         self._serving = serving or ServingOptions()
         self._lock = threading.Lock()
         self._local = InProcessMessageBus()
@@ -86,30 +86,30 @@ class NatsMessageBus:
 
     @classmethod
     def from_url(cls, text: str, **options: Any) -> "NatsMessageBus":
-        """A bus that one text describes: ``nats://host?credentials=FILE&tls_ca=FILE&prefix=team``;
-        raises BusConnectionError for one that it cannot read."""
-        servers, said = url_options(text)
+        """Make a bus from a URL with options: ``nats://host?credentials=FILE&prefix=team``; raises
+        BusConnectionError for a malformed one."""
+        servers, said = read_url_options(text)
         return cls(servers, **{**said, **options})
 
     @property
     def address(self) -> str:
-        """The servers, without who signs in there."""
+        """The URLs of the servers, without credentials."""
         return self._options.shown
 
     @property
     def served_events(self) -> tuple[str, ...] | None:
-        """The events whose requests this bus takes where it serves, None for all."""
+        """The events that this bus serves, None for all."""
         return self._serving.events
 
     @property
     def state(self) -> ConnectionState:
-        """Where the connection is in its life."""
-        link = self._open_link() or self._background_link
+        """The state of the connection."""
+        link = self._get_open_link() or self._background_link
         return link.state if link is not None else ConnectionState.CLOSED
 
     def serving_status(self) -> dict[str, Any]:
-        """How serving goes: the state of the connection, what is held, and what was counted."""
-        link = self._open_link()
+        """Return the state of the connection, the requests in hand, and the counters."""
+        link = self._get_open_link()
         intake = link.intake if link is not None else None
         return {
             "state": self.state.value,
@@ -119,27 +119,27 @@ class NatsMessageBus:
             **self._counters.snapshot(),
         }
 
-    def _open_link(self) -> Link | None:
-        """The link, unless the loop that it lived in has ended without closing it."""
+    def _get_open_link(self) -> Link | None:
+        """Return the link, or None if its event loop was closed without closing the bus."""
         link = self._link
         return None if link is None or link.loop.is_closed() else link
 
     def listen(self, listener: StateListener) -> Callable[[], None]:
-        """Call with each new state of the connection, in its loop, until the function returned
-        is called."""
+        """Call the listener with each new state of the connection, in its loop, until the returned
+        function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def connect(self) -> None:
         """Connect in this event loop; raises BusConnectionError with the reason."""
-        if self._open_link() is not None:
+        if self._get_open_link() is not None:
             return
-        link = Link(self._options, self._subjects, changed=self._become)
+        link = Link(self._options, self._subjects, changed=self._tell_listeners)
         self._opening.append(link)
         try:
             await link.open()
-            if self._open_link() is not None:
-                # Another caller has connected in the meantime.
+            if self._get_open_link() is not None:
+                # Another task connected in the meantime.
                 await link.close()
                 return
             link.serve(
@@ -149,7 +149,7 @@ class NatsMessageBus:
                 is_wanted=lambda: self._local.hears(_REQUEST),
             )
             self._link = link
-            await self._update()
+            await self._update_subscriptions()
             await link.flush()
         except BaseException:
             if self._link is link:
@@ -160,30 +160,30 @@ class NatsMessageBus:
             self._opening.remove(link)
 
     async def drain(self) -> None:
-        """Take no more requests, and return when those that were taken are answered."""
-        if (link := self._open_link()) is not None:
-            await _in_loop_of(link, link.drain())
+        """Take no more requests, and return when all accepted ones are answered."""
+        if (link := self._get_open_link()) is not None:
+            await _run_in_loop_of(link, link.drain())
 
     async def close(self) -> None:
-        """Disconnect; what is being carried out is ended, and callers that wait are told."""
+        """Disconnect; cancels the requests that run here and fails the callers that wait."""
 
         async def close_link(link: Link) -> None:
-            # This may be one of them: a handler may close the bus.
+            # A handler may close the bus, so this task may be one of them.
             tasks = self._tasks - {asyncio.current_task()}
             for task in tasks:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks)
-            # The requests that are ended have an answer to send yet.
+            # Last, as the cancelled requests still send their responses.
             await link.close()
             self._link = None
 
         try:
             for opening in tuple(self._opening):
-                # Its connect() raises then, as soon as the server answers.
-                await _in_loop_of(opening, opening.close())
-            if (link := self._open_link()) is not None:
-                await _in_loop_of(link, close_link(link))
+                # Its connect() then raises as soon as the server answers.
+                await _run_in_loop_of(opening, opening.close())
+            if (link := self._get_open_link()) is not None:
+                await _run_in_loop_of(link, close_link(link))
         finally:
             with self._lock:
                 background, self._background = self._background, None
@@ -194,13 +194,13 @@ class NatsMessageBus:
                 background.stop()
 
     def close_blocking(self) -> None:
-        """``close()`` for synchronous callers; raises BusConnectionError in an event loop, which
+        """Close from synchronous code; raises BusConnectionError in a running event loop, which
         would wait for itself."""
         if asyncio._get_running_loop() is not None:
-            raise BusConnectionError("an event loop is running here: await close() in it")
-        link = self._open_link()
+            raise BusConnectionError("an event loop is running here; await close() instead")
+        link = self._get_open_link()
         if link is not None and not link.loop.is_running():
-            # Nobody else can end what was begun there.
+            # Its tasks can only be ended in that loop.
             link.loop.run_until_complete(self.close())
             return
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
@@ -214,23 +214,23 @@ class NatsMessageBus:
         await self.close()
 
     def subscribe(self, type: MessageBusType, handler: MessageHandler) -> Callable[[], None]:
-        """Hear messages of one type until the returned function is called."""
+        """Call the handler with each message of one type, until the returned function is called."""
         end = self._local.subscribe(type, handler)
-        self._update_soon()
+        self._schedule_update()
 
         def unsubscribe() -> None:
             end()
-            self._update_soon()
+            self._schedule_update()
 
         return unsubscribe
 
     async def publish(self, message: Mapping[str, Any]) -> None:
-        """Send a message; one of no known type is refused. What answers a request goes to its
-        caller, and the answer to a request is delivered to the handlers of responses here."""
-        kind = kind_of(message)
+        """Send a message; drop one of an unknown type. A response goes to the caller of its
+        request; the response to a request published here goes to the response handlers here."""
+        kind = read_kind(message)
         if kind is None:
             return
-        link = self._connected_link()
+        link = self._require_link()
 
         async def ask() -> None:
             response = await link.ask(message, timeout=DEFAULT_REQUEST_TIMEOUT)
@@ -238,31 +238,31 @@ class NatsMessageBus:
 
         async def send() -> None:
             if kind is _REQUEST:
-                await self._update()
-                self._soon(ask())
+                await self._update_subscriptions()
+                self._start_task(ask())
                 return
             intake = link.intake
             held = intake.claim(str(message.get("correlationId"))) if intake is not None else None
             if intake is not None and held is not None:
                 await intake.answer(held, message)
                 return
-            await self._update()
+            await self._update_subscriptions()
             await link.publish(self._subjects.response, codec.encode(message))
 
-        await _in_loop_of(link, send())
+        await _run_in_loop_of(link, send())
 
     async def request(
         self, message: Mapping[str, Any], *, timeout: float = DEFAULT_REQUEST_TIMEOUT
     ) -> HookExecutionResponse:
-        """Have a request carried out by one of the workers; what keeps its response from coming
-        within ``timeout`` seconds is a failed response, not an exception."""
+        """Send a request to one of the workers and return its response; if none comes within
+        ``timeout`` seconds, return a failed response."""
         link = self._link
         if link is not None and link.loop is asyncio.get_running_loop():
             return await link.ask(message, timeout=timeout)
 
         def become(state: ConnectionState) -> None:
             if self._link is None:
-                self._become(state)
+                self._tell_listeners(state)
 
         async def ask_in_background() -> HookExecutionResponse:
             if self._background_link is None:
@@ -270,26 +270,26 @@ class NatsMessageBus:
             try:
                 return await self._background_link.ask(message, timeout=timeout)
             except asyncio.CancelledError:
-                # The bus is being closed: the caller, in another loop, is told.
+                # close() cancels this task; the caller waits in another loop.
                 return unanswered_response(message, "disconnected", "the bus was closed")
 
         with self._lock:
             if self._background is None:
                 self._background = _BackgroundLoop()
-            # Whoever closes the bus finds either no loop, or one that knows of the request.
+            # Under the lock: close() finds either no loop, or one that has this request.
             asking = self._background.submit(ask_in_background())
         return await asyncio.wrap_future(asking)
 
     async def ask_workers(self, *, wait: float = 2.0, silence: float = 0.3) -> list[Any]:
-        """What every worker says of itself; raises BusConnectionError."""
-        link = self._connected_link()
+        """Return the status of every worker; raises BusConnectionError."""
+        link = self._require_link()
         asking = link.ask_all(self._subjects.stats, wait=wait, silence=silence)
-        said = map(_read, await _in_loop_of(link, asking))
-        return [status for status in said if status is not None]
+        statuses = map(_decode_message, await _run_in_loop_of(link, asking))
+        return [status for status in statuses if status is not None]
 
     async def answer_workers(self, describe: Callable[[], Mapping[str, Any]]) -> None:
-        """Say this whenever somebody asks how the workers are."""
-        link = self._connected_link()
+        """Send what ``describe`` returns whenever a caller asks for the status of the workers."""
+        link = self._require_link()
 
         async def tell(reply: str) -> None:
             try:
@@ -299,79 +299,81 @@ class NatsMessageBus:
 
         def hear(question: Incoming) -> None:
             if question.reply:
-                self._soon(tell(question.reply))
+                self._start_task(tell(question.reply))
 
-        await _in_loop_of(link, link.hear(self._subjects.stats, hear))
+        await _run_in_loop_of(link, link.hear(self._subjects.stats, hear))
 
-    def _connected_link(self) -> Link:
-        if (link := self._open_link()) is None:
-            raise BusConnectionError(f"the bus at {self.address} is not connected")
+    def _require_link(self) -> Link:
+        if (link := self._get_open_link()) is None:
+            raise BusConnectionError(
+                f"the bus at {self.address} is not connected; call connect() first"
+            )
         return link
 
-    def _update_soon(self) -> None:
-        if (link := self._open_link()) is not None:
-            # In its own loop at once, so that what is published next finds the subscription made.
-            link.loop.call_soon_threadsafe(lambda: self._soon(self._update()))
+    def _schedule_update(self) -> None:
+        if (link := self._get_open_link()) is not None:
+            # A task in the link's loop, which runs before a publish() that follows.
+            link.loop.call_soon_threadsafe(lambda: self._start_task(self._update_subscriptions()))
 
-    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _update(self) -> None:
-        """Have the server know which messages are heard here."""
+    async def _update_subscriptions(self) -> None:
+        """Subscribe at the server to what handlers here wait for."""
         link = self._link
         if link is None or link.intake is None:
             return
 
         def hear(said: Incoming) -> None:
-            message = _read(said.data)
-            if message is not None and kind_of(message) is _RESPONSE:
-                self._soon(self._local.publish(message))
+            message = _decode_message(said.data)
+            if message is not None and read_kind(message) is _RESPONSE:
+                self._start_task(self._local.publish(message))
 
         try:
             await link.intake.update()
             if self._local.hears(_RESPONSE) and not link.hears(self._subjects.response):
                 await link.hear(self._subjects.response, hear)
         except BusConnectionError as error:
-            warn(f"the bus cannot be heard: {message_of(error)}")
+            warn(f"cannot subscribe to messages of the bus: {message_of(error)}")
 
-    def _become(self, state: ConnectionState) -> None:
+    def _tell_listeners(self, state: ConnectionState) -> None:
         for listener in tuple(self._listeners):
             try:
                 listener(state)
             except Exception as error:
-                warn("a listener to the bus's state failed", error=error)
+                warn("a listener to the state of the bus failed", error=error)
 
 
 class _BackgroundLoop:
-    """An event loop in a thread of its own, for callers that have none that lasts; it runs from
-    the start until ``stop()``."""
+    """An event loop in its own thread, for callers without a lasting loop; it runs until
+    ``stop()``."""
 
     def __init__(self) -> None:
         runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._loop = runner.get_loop()
 
         def run() -> None:
-            # Its end cancels the tasks that are left, so that no caller elsewhere waits for ever.
+            # Closing the runner cancels the tasks that are left, so that no caller waits forever.
             with runner:
                 self._loop.run_forever()
 
-        # A program that forgets to stop it still ends.
+        # A daemon, so that a program that forgets to stop it still ends.
         self._thread = threading.Thread(target=run, name="hookline nats", daemon=True)
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine there."""
+        """Run a coroutine in that loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """Cancel what still runs in the loop, and end it and its thread."""
+        """Cancel the tasks of the loop, and end it and its thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
 
-def _read(data: bytes) -> Any:
+def _decode_message(data: bytes) -> Any:
     try:
         return codec.decode(data)
     except codec.DecodeError as error:
@@ -379,10 +381,10 @@ def _read(data: bytes) -> Any:
         return None
 
 
-async def _in_loop_of(link: Link, work: Coroutine[Any, Any, T]) -> T:
+async def _run_in_loop_of(link: Link, work: Coroutine[Any, Any, T]) -> T:
     if link.loop is asyncio.get_running_loop():
         return await work
     if not link.loop.is_running():
         work.close()
-        raise BusConnectionError("the event loop in which the bus was connected does not run")
+        raise BusConnectionError("the event loop in which the bus was connected is not running")
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, link.loop))

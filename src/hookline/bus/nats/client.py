@@ -1,8 +1,8 @@
-"""nats-py's client, changed where it would give up or be slow: nothing that anybody sends ends it.
+"""nats-py's client, changed where it gives up or is slow: no message from outside can end it.
 
-What is not in nats-py's public API is used here alone. Messages are taken where it has parsed them,
-before they would go through a queue and a task for each subscription, and sent without a dictionary
-of headers: over its public API a round trip, and 64 of them at once, took 15 % longer.
+Only this module uses private parts of nats-py. It takes messages right after nats-py parsed them,
+before the queue and the task of each subscription, and sends without a dictionary of headers: over
+the public API one round trip, or 64 at once, took 15 % longer.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ try:
     from nats.aio.client import Client
     from nats.aio.subscription import Subscription
 except ImportError as error:
-    raise ImportError("a bus over NATS needs nats-py: pip install 'hookline[nats]'") from error
+    raise ImportError("a bus over NATS needs nats-py; run pip install 'hookline[nats]'") from error
 
 from hookline.bus.nats.options import BusConnectionError, check_credentials
 from hookline.bus.nats.protocol import Incoming
@@ -24,17 +24,17 @@ from hookline.notices import warn
 
 __all__ = ["Incoming", "NatsClient", "Receive", "Subscription", "nats_errors"]
 
-# Headers that we know take less; what is behind them is somebody's attempt to be slow to read.
+# Our own headers take less; longer ones may be an attempt to slow us down.
 _MOST_HEADER_BYTES = 4 * 1024
 _CLOSE_SECONDS = 2.0
-# What nats-py cancels when it closes, and does not wait for.
+# Tasks that nats-py cancels when it closes, but does not wait for.
 _TASKS = ("_reading_task", "_ping_interval_task", "_flusher_task", "_reconnection_task")
 
 Receive: TypeAlias = Callable[[Incoming], None]
 
 
 class NatsClient(Client):
-    """Used for ``connect`` and ``flush``, and for what is defined here."""
+    """Of nats-py's own methods only ``connect`` and ``flush`` are used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class NatsClient(Client):
 
     async def hear(self, subject: str, receive: Receive, *, queue: str = "") -> Subscription:
         """Subscribe; raises BusConnectionError."""
-        # The number that nats-py is about to give it: a message may come before it is known.
+        # The id that nats-py will assign: a message may come before subscribe() returns.
         number = self._sid + 1
         self._receivers[number] = receive
         try:
@@ -52,18 +52,18 @@ class NatsClient(Client):
             raise BusConnectionError(f"{subject}: {message_of(error)}") from None
 
     async def forget(self, subscription: Subscription) -> None:
-        """Unsubscribe, and hear not even what is on its way."""
+        """Unsubscribe, and drop even the messages that are on their way."""
         self._receivers.pop(subscription._id, None)
         with contextlib.suppress(nats_errors.Error):
             await subscription.unsubscribe()
 
     async def pause(self, subscription: Subscription) -> None:
-        """Have the server send no more; what it has sent is still heard, as it would not be if
-        the subscription were ended."""
+        """Tell the server to send no more. Messages on their way are still received, which they
+        would not be after unsubscribing."""
         await self._send_unsubscribe(subscription._id)
 
     async def resume(self, subscription: Subscription) -> None:
-        """Have the server send again."""
+        """Tell the server to send again."""
         await self._send_subscribe(subscription)
 
     async def send(
@@ -75,8 +75,8 @@ class NatsClient(Client):
         headers: bytes = b"",
         until: float | None = None,
     ) -> None:
-        """Publish; waits, until that time of the loop at most, only where the network does not
-        take what there is to write. Raises BusConnectionError.
+        """Publish; waits only while the network takes no more, until that loop time at most. Raises
+        BusConnectionError.
 
         The subjects are not checked: they are our own, or came over the wire.
         """
@@ -84,7 +84,7 @@ class NatsClient(Client):
             raise BusConnectionError("nats: connection closed")
         size = len(headers) + len(body)
         if size > self.max_payload:
-            # The server would end the connection over it.
+            # The server would close the connection.
             raise BusConnectionError("nats: maximum payload exceeded")
         line = f"HPUB {subject} {reply} {len(headers)}" if headers else f"PUB {subject} {reply}"
         encoded = line.encode("utf-8", "surrogateescape")
@@ -97,7 +97,7 @@ class NatsClient(Client):
         self._pending_data_size = pending
         assert self._flush_queue is not None
         if is_full:
-            # nats-py's own wait would swallow that somebody gives up.
+            # nats-py's own wait would swallow a cancellation.
             taken: asyncio.Future[Any] = asyncio.Future()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(until):
@@ -107,7 +107,7 @@ class NatsClient(Client):
             await self._flush_pending()
 
     async def end(self) -> None:
-        """Close, in a bounded time; no task and no descriptor is left."""
+        """Close in bounded time; leaves no task and no descriptor behind."""
         tasks = [getattr(self, name) for name in _TASKS]
         try:
             if self._flush_queue is not None:
@@ -124,7 +124,7 @@ class NatsClient(Client):
                 await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
     def hang_up(self) -> None:
-        """Let go of the server without another word: it does not listen."""
+        """Drop the connection at once: the server does not respond any more."""
         transport, self._transport = self._transport, None
         writer = getattr(transport, "_io_writer", None)
         if writer is not None:
@@ -133,7 +133,7 @@ class NatsClient(Client):
             transport.close()  # type: ignore[no-untyped-call]
 
     async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
-        # nats-py writes a PING past all that is pending, of which the PONG would then say nothing.
+        # nats-py writes a PING ahead of all pending data, so its PONG would not confirm that data.
         pending, self._pending, self._pending_data_size = self._pending, [], 0
         if pending and self._transport is not None:
             self._transport.writelines(pending)
@@ -146,17 +146,17 @@ class NatsClient(Client):
         if receive is None:
             return
         try:
-            # Not every client writes UTF-8, and the answer must find its way back all the same.
+            # Not every client writes UTF-8, and the response must still reach it.
             came_by = subject.decode("utf-8", "surrogateescape")
             answer_to = reply.decode("utf-8", "surrogateescape")
             receive(Incoming(came_by, answer_to, data, _read_headers(headers)))
         except Exception as error:
-            # It would end the connection.
+            # Raised further, it would end the connection.
             warn(f"a message on {subject!r} could not be received", error=error)
 
     async def _process_pong(self) -> None:
         if self._pongs and self._pongs[0].done():
-            # The caller of flush has given up, over which nats-py would stop reading for good.
+            # The caller of flush gave up; nats-py would raise and stop reading for good.
             self._pongs.pop(0)
             self._pings_outstanding = 0
             return
@@ -168,22 +168,22 @@ class NatsClient(Client):
         except (OSError, nats_errors.Error):
             raise
         except Exception as error:
-            # It would never try again, and not say so.
+            # nats-py would stop reconnecting without a word.
             raise nats_errors.Error(message_of(error)) from error
 
     def _connect_command(self) -> bytes:
-        # The server is asked whether it wants TLS before it has proved to be the server. Whoever
-        # asked for TLS must not sign in without it because somebody in between said no.
+        # The server says whether it wants TLS before it has proved its identity. A user who asked
+        # for TLS must not sign in without it because a man in the middle said no.
         if "tls" in self.options and not self._server_info.get("tls_required"):
             raise nats_errors.SecureConnWantedError
         if isinstance(self._user_credentials, str):
-            # It may have been replaced since, and nats-py would look for its parts for ever.
+            # The file may have changed since, and nats-py would search a broken one forever.
             check_credentials(self._user_credentials)
         return super()._connect_command()
 
 
 def _read_headers(raw: bytes | None) -> dict[str, str] | None:
-    """``NATS/1.0 503`` has a status, ``NATS/1.0`` is followed by lines of a name and a value."""
+    """Read ``NATS/1.0 503``, which is a status, or ``NATS/1.0`` and lines of name and value."""
     if not raw:
         return None
     text = raw[:_MOST_HEADER_BYTES].decode("utf-8", "replace")
@@ -192,6 +192,6 @@ def _read_headers(raw: bytes | None) -> dict[str, str] | None:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.strip()] = value.strip()
-    # Last, as a line may have that name.
+    # Set last, as a line may use that name.
     headers["Status"] = first[8:].strip()[:3]
     return headers

@@ -1,7 +1,7 @@
-"""One connection to NATS in one event loop: it comes back by itself, and leaves nothing behind.
+"""One connection to NATS in one event loop: it reconnects by itself, and leaves nothing behind.
 
-nats-py is asked for what it does well: the protocol, the parsing, the sign-in. What it lacks is
-here: waits that grow between attempts, and states that others can follow.
+nats-py does the protocol, the parsing and the sign-in. This module adds what it lacks: growing
+waits between attempts to reconnect, and states that others can follow.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _FLUSH_SECONDS = 2
 
 
 class ConnectionState(StrEnum):
-    """Where a connection is in its life."""
+    """The states of a connection."""
 
     CLOSED = "closed"
     CONNECTING = "connecting"
@@ -32,8 +32,8 @@ class ConnectionState(StrEnum):
 class Connection:
     """A connection that, once made, is kept until ``close()``.
 
-    ``changed`` is called with each new state, in the loop of the connection. What is published
-    while it is lost is kept to be sent.
+    ``changed`` is called with each new state, in the loop of the connection. Messages published
+    while it is lost are kept, and sent after it is back.
     """
 
     def __init__(
@@ -54,22 +54,22 @@ class Connection:
 
     @property
     def max_payload(self) -> int:
-        """The most bytes the server takes in one message."""
+        """The most bytes that the server takes in one message."""
         return self._client.max_payload
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a server to speak to now."""
+        """True if the connection is up."""
         return self.state is ConnectionState.CONNECTED
 
     @property
     def reconnects(self) -> int:
-        """How often the connection was lost and made again."""
+        """How often the connection was lost and came back."""
         return int(self._client.stats["reconnects"])
 
     async def open(self) -> None:
         """Connect; raises BusConnectionError with the reason."""
-        self._become(ConnectionState.CONNECTING)
+        self._set_state(ConnectionState.CONNECTING)
         options = self._options
         given: dict[str, Any] = {
             "servers": list(options.servers),
@@ -84,14 +84,14 @@ class Connection:
             "connect_timeout": options.connect_timeout,
             "ping_interval": options.ping_interval,
             "max_outstanding_pings": 2,
-            # For the first connection alone: a second attempt, at once.
+            # For the first connection only: a second attempt, at once.
             "max_reconnect_attempts": 1,
             "reconnect_time_wait": 0.05,
-            "reconnect_to_server_handler": self._next_attempt,
-            "error_cb": self._hear_trouble,
-            "disconnected_cb": self._lose,
-            "reconnected_cb": self._return,
-            "closed_cb": self._end,
+            "reconnect_to_server_handler": self._choose_server,
+            "error_cb": self._handle_error,
+            "disconnected_cb": self._handle_disconnect,
+            "reconnected_cb": self._handle_reconnect,
+            "closed_cb": self._handle_end,
         }
         try:
             await self._client.connect(
@@ -102,24 +102,24 @@ class Connection:
             if not isinstance(error, Exception):
                 raise
             if isinstance(error, ImportError):
-                problem = "nkeys and credentials need: pip install 'hookline[nats]'"
+                problem = "nkeys and credentials need nkeys; run pip install 'hookline[nats]'"
                 raise BusConnectionError(problem) from None
-            # Out of servers, it says so, and not what was wrong with each.
+            # NoServersError does not say what was wrong with the servers.
             cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
             said = message_of(cause or error).removeprefix("nats: ").strip("'")
             raise BusConnectionError(f"cannot connect to {options.shown}: {said}") from None
-        # From here on it is never given up.
+        # From now on, reconnect for as long as it takes.
         self._client.options["max_reconnect_attempts"] = -1
         self._connected.set()
-        self._become(ConnectionState.CONNECTED)
+        self._set_state(ConnectionState.CONNECTED)
 
     def returned_within(self, seconds: float) -> bool:
-        """Whether a lost connection came back no longer ago than that."""
+        """Return True if a lost connection came back within the last so many seconds."""
         return asyncio.get_running_loop().time() < self._returned_at + seconds
 
     async def wait_connected(self, seconds: float, *, since_lost: bool = False) -> bool:
-        """Wait so long at most for a connection that was lost, counted from now or from when it
-        was lost; whether it is there."""
+        """Wait for a lost connection, so many seconds from now or from when it was lost; return
+        True if it is back."""
         if since_lost:
             seconds += self._lost_at - asyncio.get_running_loop().time()
         if self.state is not ConnectionState.CLOSED and seconds > 0:
@@ -129,65 +129,65 @@ class Connection:
         return self._connected.is_set()
 
     async def flush(self) -> None:
-        """Wait, but not long, for the server to confirm all that was said until now."""
+        """Wait, but not long, for the server to confirm everything sent so far."""
         with contextlib.suppress(nats_errors.Error, OSError):
             await self._client.flush(timeout=_FLUSH_SECONDS)
 
     async def close(self) -> None:
-        """Disconnect for good; no task and no descriptor is left."""
+        """Disconnect for good; leaves no task and no descriptor behind."""
         self._closing = True
         self._connected.clear()
         try:
             await self._client.end()
         except Exception as error:
-            warn(f"the connection to {self._options.shown} ended badly: {message_of(error)}")
-        self._become(ConnectionState.CLOSED)
+            warn(f"closing the connection to {self._options.shown} failed: {message_of(error)}")
+        self._set_state(ConnectionState.CLOSED)
 
-    def _next_attempt(self, servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
-        """The server to try next and the seconds to wait before that."""
+    def _choose_server(self, servers: list[Any], _info: dict[str, Any]) -> tuple[Any, float]:
+        """Return the server to try next, and the seconds to wait before."""
         attempt, self._attempts = self._attempts, self._attempts + 1
         wait = self._options.reconnect_wait * 2 ** min(attempt // len(servers), 16)
-        # Clients that lost the same server must not all come back in one moment.
+        # Clients that lost the same server must not all reconnect at the same moment.
         spread = 0.5 + random.random() / 2
         return servers[attempt % len(servers)], min(wait, self._options.max_reconnect_wait) * spread
 
-    async def _hear_trouble(self, error: Exception) -> None:
+    async def _handle_error(self, error: Exception) -> None:
         said = message_of(error)
         if "permissions violation" in said.lower() or isinstance(
             error, nats_errors.SlowConsumerError
         ):
             warn(f"the bus at {self._options.shown} says: {said}")
-        # A server that refuses hangs up: that must not hide what it said before.
+        # A server that refuses then hangs up: keep its reason, not the hang-up.
         if not (isinstance(error, OSError) and isinstance(self._trouble, nats_errors.Error)):
             self._trouble = error
         if isinstance(error, ssl.SSLError) and self.state is ConnectionState.CONNECTING:
-            # It would wait for ever for the end of a connection that was never made.
+            # nats-py would wait forever for the end of a connection that was never made.
             self._client.hang_up()
             raise BusConnectionError(said)
 
-    async def _lose(self) -> None:
+    async def _handle_disconnect(self) -> None:
         self._connected.clear()
         if self._closing or self.state is not ConnectionState.CONNECTED:
             return
         self._lost_at = asyncio.get_running_loop().time()
         self._attempts = 0
         warn(f"the connection to {self._options.shown} is lost; trying to reconnect")
-        self._become(ConnectionState.RECONNECTING)
+        self._set_state(ConnectionState.RECONNECTING)
 
-    async def _return(self) -> None:
+    async def _handle_reconnect(self) -> None:
         self._connected.set()
         self._returned_at = asyncio.get_running_loop().time()
         warn(f"the connection to {self._options.shown} is back")
-        self._become(ConnectionState.CONNECTED)
+        self._set_state(ConnectionState.CONNECTED)
 
-    async def _end(self) -> None:
+    async def _handle_end(self) -> None:
         self._connected.clear()
         if not self._closing and self.state is not ConnectionState.CONNECTING:
             said = message_of(self._client.last_error or "it was closed")
             warn(f"the connection to {self._options.shown} has ended: {said}")
-            self._become(ConnectionState.CLOSED)
+            self._set_state(ConnectionState.CLOSED)
 
-    def _become(self, state: ConnectionState) -> None:
+    def _set_state(self, state: ConnectionState) -> None:
         if state is not self.state:
             self.state = state
             self._changed(state)

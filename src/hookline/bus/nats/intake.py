@@ -1,18 +1,18 @@
-"""The worker's side: takes as many requests as it can carry out, and steps aside when full.
+"""The worker's side: runs as many requests as it has places for, and steps aside when full.
 
-NATS gives a request to any member of a queue group, busy or not. So a worker whose places are all
-taken pauses its subscription to ``request``: the server sends it no more, while what was sent
-before is still heard. The server confirms the pause, and only then is each request that came too
-many handed back to its caller (code ``busy``), who sends it again, to a worker that is free. Where
-none is free, the server says so to the caller, who turns to ``wait``: every worker hears that, and
-queues what it has no place for, up to ``backlog``. As another may be free sooner, it hands back
-what has waited for a moment too; the moment is twice as long each time.
+NATS gives a request to any member of a queue group, busy or not. So a worker without a free place
+pauses its subscription to ``request``: the server sends no more, and the worker still receives what
+was sent before. When the server has confirmed the pause, the worker hands each surplus request back
+to its caller (code ``busy``), which sends it again, to a worker that is free. If none is free, the
+server tells the caller, which sends the request to ``wait``: all workers subscribe to that, and
+queue the requests they have no place for, up to ``backlog``. As another worker may be free sooner,
+a worker hands a queued request back after a moment, which doubles with each attempt.
 
-Nothing is lost: at any time a request belongs to its caller, to the server, or to a worker that
-will answer it; a worker that ends first finishes what it holds. Nothing is executed twice: it is
-sent again only by its caller, and only after the word that nobody has it. A worker remembers the
-ids of the requests it took, the last so many of them: one that is repeated is refused, and a copy
-of a message, which has its answer on the way already, is dropped. What it hands back it forgets.
+No request is lost: at any time it belongs to its caller, to the server, or to a worker that will
+answer it; a worker that ends first finishes what it holds. No request runs twice: only its caller
+sends it again, and only after it heard that no worker has it. A worker remembers the ids of the
+last requests it took: it refuses a repeated one, and drops a copy of a message that it is already
+answering. It forgets the ids of those it hands back.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nats.aio.subscription import Subscription
 
 _KINDS = ("request", "wait")
-# Seconds that a request waits here before it may try its luck elsewhere: the first time, at most.
+# Seconds that a request waits here before it is handed back: the first time, and at most.
 _FIRST_STAY = 0.1
 _LONGEST_STAY = 3.0
 _SWEEP_SECONDS = 0.1
@@ -55,8 +55,8 @@ _RECENT_ANSWERS = 2_048
 
 
 class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a bus serves: ``events`` are all that there are unless some are named, ``concurrency``
-    has no limit unless one is given, ``backlog`` is how many wait for a place at most."""
+    """How a bus serves: ``events`` None means all, ``concurrency`` None means no limit, ``backlog``
+    is how many requests may wait for a place."""
 
     queue: str = "hookline"
     events: tuple[str, ...] | None = None
@@ -66,12 +66,12 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     remembered_ids: int = 100_000
 
     def __post_init__(self) -> None:
-        # Without a queue every worker would hear, and carry out, every request.
+        # Without a queue name every worker would run every request.
         check_name(self.queue, "the name of a queue")
 
 
 class Counters:
-    """What a worker counts since its start; ``refused`` and ``failed`` by their code."""
+    """Counts of a worker since its start; ``refused`` and ``failed`` are by code."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -84,7 +84,7 @@ class Counters:
         self.failed: Counter[str] = Counter()
 
     def answer(self, response: Any, seconds: float) -> None:
-        """One request was answered, so many seconds after it came."""
+        """Count a response, sent so many seconds after its request came."""
         self.answered += 1
         self._durations.append(seconds)
         if response.get("success") is not True:
@@ -93,7 +93,7 @@ class Counters:
             self.hook_failures += 1
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything as JSON; times in milliseconds, of the last two thousand answers."""
+        """Return all counts as JSON; times in milliseconds, of the last two thousand responses."""
         times = sorted(self._durations)
         shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0} if times else {}
         return {
@@ -112,8 +112,8 @@ class Counters:
 
 
 class Intake:
-    """Takes requests off one connection; ``execute`` carries one out, ``is_wanted`` says whether
-    anybody is there to do it."""
+    """Takes requests from one connection; ``execute`` runs one, ``is_wanted`` says whether there is
+    a handler to run it."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Intake:
         self._counters = counters
         self._execute = execute
         self._is_wanted = is_wanted
-        # By id. Of where to answer a number is kept: it may be long, and is compared only.
+        # By id, the hash of the reply subject, which may be long and is only compared.
         self._taken: dict[str, int] = {}
         self._subscriptions: dict[str, list[Subscription]] = {kind: [] for kind in _KINDS}
         self._heard_by_server = (False, False)
@@ -147,34 +147,34 @@ class Intake:
 
     @property
     def running(self) -> int:
-        """How many requests are being carried out."""
+        """How many requests run now."""
         return len(self._tasks)
 
     @property
     def waiting(self) -> int:
-        """How many wait for a place."""
+        """How many requests wait for a place."""
         return len(self._backlog) + len(self._surplus)
 
     async def update(self) -> None:
-        """Have the server know what is wanted now; returns when it does."""
-        self._settle()
+        """Tell the server which requests to send now; returns when it knows."""
+        self._update_server()
         if self._settling is not None:
             await asyncio.shield(self._settling)
 
     def use(self, connection: Connection) -> None:
-        """Go on over another connection, the one before having ended for good."""
+        """Go on over a new connection, after the previous one ended for good."""
         self._connection = connection
         self._subscriptions = {kind: [] for kind in _KINDS}
         self.reconnected()
 
     def reconnected(self) -> None:
-        """The new server was told of every subscription, the paused ones too."""
+        """Pause again what was paused: nats-py told the new server of every subscription."""
         request, wait = self._subscriptions.values()
         self._heard_by_server = (bool(request), bool(wait))
-        self._settle()
+        self._update_server()
 
     async def drain(self) -> None:
-        """Take nothing new, finish and answer what is held."""
+        """Take no new request, and finish and answer all that are held."""
         self._draining = True
         await self.update()
         while self._tasks or self.waiting:
@@ -182,7 +182,7 @@ class Intake:
             await self._idle.wait()
 
     async def stop(self) -> None:
-        """End what is being carried out, its hooks too; each is answered as having failed."""
+        """Cancel the requests that run, with their hooks; each is answered as failed."""
         self._draining = self._stopped = True
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -190,7 +190,7 @@ class Intake:
             self._settling.cancel()
             await asyncio.wait({self._settling})
         if any(self._heard_by_server) and self._connection.is_connected:
-            # What the server has sent until now would get lost on its way.
+            # Requests that the server has sent by now would be lost on their way.
             await self._tell_server((False, False))
         while waiting := self._backlog or self._surplus:
             await self._hand_back(waiting.popleft())
@@ -200,22 +200,22 @@ class Intake:
             await asyncio.wait(tasks)
 
     def claim(self, correlation_id: str) -> Held | None:
-        """The request that a response belongs to, which with this has its one answer."""
+        """Return the request that a response belongs to; it can be claimed once."""
         return self._unanswered.pop(correlation_id, None)
 
     async def answer(self, held: Held, response: Any) -> None:
-        """Send the answer to the caller; of one that is too long its denial is sent, or else word
-        of that."""
+        """Send the response to the caller; if it is too long, send its denial alone, or a failed
+        response."""
         try:
             body = codec.encode(response)
             if len(body) > self._connection.max_payload:
-                problem = f"the response is too long to be sent: it has {len(body)} bytes"
+                problem = f"the response is too long to send: it has {len(body)} bytes"
                 raise HooklineError(problem)
         except HooklineError as error:
             problem = message_of(error)
-            warn(f"the answer to {held.correlation_id!r} cannot be sent as it is: {problem}")
+            warn(f"the response to {held.correlation_id!r} cannot be sent whole: {problem}")
             denial = shorten_denial(response, held.message.get("eventName"), problem)
-            failure = _failure(held.correlation_id, "response_failed", problem)
+            failure = _make_failure(held.correlation_id, "response_failed", problem)
             response = failure if denial is None else denial
             body = codec.encode(response)
         now = asyncio.get_running_loop().time()
@@ -226,14 +226,14 @@ class Intake:
             await self._connection.publish(held.reply, body)
 
     async def _wait_for_callers(self, seconds: float) -> bool:
-        """Where the server was lost, wait so long at most for it, and a moment for the callers:
-        they have lost it too, and must be back first to hear anything."""
+        """If the server was lost, wait at most so long for it, and a moment longer for the callers:
+        they lost it too, and must be back to receive anything. Return True if it is there."""
         is_back = self._connection.is_connected or await self._connection.wait_connected(seconds)
         if is_back and self._connection.returned_within(_RETURN_SECONDS):
             await asyncio.sleep(_RETURN_SECONDS)
         return is_back
 
-    def _receive(self, incoming: Incoming, *, may_wait: bool) -> None:
+    def _receive_request(self, incoming: Incoming, *, may_wait: bool) -> None:
         self._counters.received += 1
         loop, options = asyncio.get_running_loop(), self._options
         try:
@@ -241,55 +241,55 @@ class Intake:
             correlation_id, reply = held.correlation_id, hash(held.reply)
             if self._taken.get(correlation_id) == reply:
                 self._counters.refused["copy"] += 1
-                warn(f"the request {correlation_id!r} was delivered twice; it is answered once")
+                warn(f"the request {correlation_id!r} was delivered twice; the copy is dropped")
                 return
             if correlation_id in self._taken:
-                problem = "a request of this id was taken before"
+                problem = "this worker already took a request with this id; send a new id"
                 raise RequestFailed("duplicate_request", problem, held.message)
         except RequestFailed as error:
-            self._soon(self._refuse(error, incoming.reply))
+            self._start_task(self._refuse_request(error, incoming.reply))
             return
         self._taken[correlation_id] = reply
         if len(self._taken) > options.remembered_ids:
-            # Dictionaries keep their order: this is the oldest.
+            # Dictionaries keep their order: the first is the oldest.
             del self._taken[next(iter(self._taken))]
-        if self._start(held):
+        if self._start_request(held):
             return
 
-        def send_on() -> None:
-            # A worker that is about to end finishes what it holds: there may be no other.
+        def hand_back_later() -> None:
+            # A worker that drains finishes what it holds: there may be no other worker.
             if held in self._backlog and not self._draining:
                 self._backlog.remove(held)
                 self._surplus.append(held)
-                self._settle()
+                self._update_server()
 
         if self._stopped or (may_wait and not self._is_wanted()):
-            self._soon(self._hand_back(held))
+            self._start_task(self._hand_back(held))
         elif not may_wait:
             self._surplus.append(held)
-            self._settle()
+            self._update_server()
         elif len(self._backlog) < options.backlog:
             self._backlog.append(held)
             stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
-            loop.call_later(stay, send_on)
-            self._settle()
+            loop.call_later(stay, hand_back_later)
+            self._update_server()
         else:
-            self._soon(self._hand_back(held, OVERLOADED, "this worker's queue is full"))
+            self._start_task(self._hand_back(held, OVERLOADED, "this worker's queue is full"))
 
-    async def _refuse(self, error: RequestFailed, reply: str) -> None:
+    async def _refuse_request(self, error: RequestFailed, reply: str) -> None:
         self._counters.refused[error.code] += 1
         warn(f"a request was refused: {error}")
         correlation_id = correlation_of(error.request)
-        await self._send(reply, _failure(correlation_id, error.code, str(error)))
+        await self._send_response(reply, _make_failure(correlation_id, error.code, str(error)))
 
     async def _hand_back(
-        self, held: Held, code: str = BUSY, problem: str = "this worker has no place free"
+        self, held: Held, code: str = BUSY, problem: str = "this worker has no free place"
     ) -> None:
         self._counters.handed_back += 1
         self._taken.pop(held.correlation_id, None)
-        await self._send(held.reply, _failure(held.correlation_id, code, problem))
+        await self._send_response(held.reply, _make_failure(held.correlation_id, code, problem))
 
-    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
@@ -298,88 +298,88 @@ class Intake:
         limit = self._options.concurrency
         return (limit is None or len(self._tasks) < limit) and self._is_wanted()
 
-    def _start(self, held: Held) -> bool:
-        """Carry out a request, if there is a place for it; whether there was."""
+    def _start_request(self, held: Held) -> bool:
+        """Run a request if there is a free place; return True if there was."""
         if not self._has_place() or self._stopped:
             return False
         loop = asyncio.get_running_loop()
 
         async def give_up() -> None:
             self.claim(held.correlation_id)
-            problem = "no place was free before its deadline"
+            problem = "no place became free before its deadline"
             late = RequestFailed("deadline_exceeded", problem, held.message)
-            await self._refuse(late, held.reply)
+            await self._refuse_request(late, held.reply)
 
         self._unanswered[held.correlation_id] = held
         work = give_up() if held.expires <= loop.time() else self._execute(held.message)
         task = loop.create_task(work, name="hookline request")
         self._tasks[task] = held
-        task.add_done_callback(self._finish)
+        task.add_done_callback(self._finish_request)
         if self._sweeping is None:
-            self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
+            self._sweeping = loop.call_later(_SWEEP_SECONDS, self._cancel_expired)
         if not self._has_place():
-            self._settle()
+            self._update_server()
         return True
 
-    def _sweep(self) -> None:
-        """End what nobody waits for any longer; one look at all costs less than an alarm each."""
+    def _cancel_expired(self) -> None:
+        """Cancel requests past their deadline; one look at all is cheaper than a timer for each."""
         loop = asyncio.get_running_loop()
         for task, held in self._tasks.items():
-            # Once: what it takes to end its hooks must not be cut short.
+            # Only once: a second cancel would cut short the ending of its hooks.
             if held.expires <= loop.time() and not task.cancelling():
                 task.cancel()
         again = bool(self._tasks) and not self._stopped
-        self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if again else None
+        self._sweeping = loop.call_later(_SWEEP_SECONDS, self._cancel_expired) if again else None
 
-    def _finish(self, task: "asyncio.Task[None]") -> None:
+    def _finish_request(self, task: "asyncio.Task[None]") -> None:
         held, loop = self._tasks.pop(task), asyncio.get_running_loop()
         if not task.cancelled() and (error := task.exception()) is not None:
             warn(f"a request failed: {message_of(error)}")
         if held.correlation_id in self._unanswered:
             if task.cancelled() or self._stopped:
-                # Its handler was ended before it began, or serves no longer.
+                # Its handler was cancelled before it began, or no longer serves.
                 del self._unanswered[held.correlation_id]
-                problem = "the worker ended before it had run its hooks"
-                failure = _failure(held.correlation_id, "execution_failed", problem)
+                problem = "the worker ended before it ran the hooks"
+                failure = _make_failure(held.correlation_id, "execution_failed", problem)
                 self._counters.answer(failure, loop.time() - held.arrived)
-                self._soon(self._send(held.reply, failure))
+                self._start_task(self._send_response(held.reply, failure))
             else:
-                # A handler may answer later, from elsewhere, but not for ever.
+                # A handler may answer later, from elsewhere, but not after the deadline.
                 loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
-        while (waiting := self._backlog or self._surplus) and self._start(waiting[0]):
+        while (waiting := self._backlog or self._surplus) and self._start_request(waiting[0]):
             waiting.popleft()
         if not all(self._heard_by_server):
-            # Where the server sends already, one place more changes nothing.
-            self._settle()
+            # If the server sends both kinds already, a free place changes nothing.
+            self._update_server()
         self._idle.set()
 
-    def _wanted(self) -> tuple[bool, bool]:
-        """Which of the kinds the server should send."""
+    def _choose_kinds(self) -> tuple[bool, bool]:
+        """Return for each of _KINDS whether the server should send it."""
         serving = self._is_wanted() and not self._draining
         return serving and not self._backlog and self._has_place(), serving
 
-    def _settle(self) -> None:
-        """Have the server know what is wanted, unless it does or is being told."""
+    def _update_server(self) -> None:
+        """Start telling the server what to send, unless it knows or is being told."""
         if self._settling is not None or self._stopped:
             return
 
         async def settle() -> None:
-            """Until the server knows what is wanted, which may change in the meantime."""
+            """Repeat until the server knows: what to send may change in the meantime."""
             try:
                 while True:
-                    if (wanted := self._wanted()) != self._heard_by_server:
+                    if (wanted := self._choose_kinds()) != self._heard_by_server:
                         await self._tell_server(wanted)
                     elif not self._surplus or not await self._wait_for_callers(_LONGEST_STAY):
                         break
-                    elif self._surplus and not self._start(held := self._surplus.popleft()):
+                    elif self._surplus and not self._start_request(held := self._surplus.popleft()):
                         await self._hand_back(held)
             except HooklineError as error:
-                warn(f"requests cannot be taken: {message_of(error)}")
+                warn(f"this worker cannot take requests: {message_of(error)}")
             finally:
                 self._settling = None
                 self._idle.set()
 
-        if self._surplus or self._wanted() != self._heard_by_server:
+        if self._surplus or self._choose_kinds() != self._heard_by_server:
             self._settling = asyncio.get_running_loop().create_task(settle())
 
     async def _tell_server(self, wanted: tuple[bool, bool]) -> None:
@@ -388,8 +388,8 @@ class Intake:
             if want is known:
                 continue
             if want and not subscriptions:
-                receive = partial(self._receive, may_wait=kind == "wait")
-                for subject in self._subjects.served(kind, self._options.events):
+                receive = partial(self._receive_request, may_wait=kind == "wait")
+                for subject in self._subjects.subscriptions_for(kind, self._options.events):
                     subscriptions.append(
                         await self._connection.subscribe(
                             subject, receive, queue=self._options.queue
@@ -403,14 +403,14 @@ class Intake:
         if not all(wanted):
             await self._connection.flush()
 
-    async def _send(self, reply: str, response: Any) -> None:
+    async def _send_response(self, reply: str, response: Any) -> None:
         if not reply:
             return
         try:
             await self._connection.publish(reply, codec.encode(response))
         except HooklineError as error:
-            warn(f"a request could not be answered: {message_of(error)}")
+            warn(f"a response could not be sent: {message_of(error)}")
 
 
-def _failure(correlation_id: str, code: str, problem: str) -> Any:
+def _make_failure(correlation_id: str, code: str, problem: str) -> Any:
     return failure_response(correlation_id, HookError(code=code, message=problem, stage="envelope"))

@@ -1,10 +1,10 @@
-"""A connection with its two sides, asking and serving, all in the event loop it was opened in.
+"""A connection for callers and for a worker, in the event loop in which it was opened.
 
-The caller's side has one wildcard subscription for all answers, and a request has exactly one owner
-until it is answered. It goes to the workers that are free. A worker that got it and has no place
-for it says so, and has not touched it; then it is sent again, and where no worker is free at all it
-goes to those that queue. It is sent again only after the word that nobody has it: so it is executed
-once at most. When no worker is there, the server says so at once.
+One wildcard subscription receives all responses, and a request has exactly one owner until it is
+answered. The caller sends it to the workers that are free. A worker without a free place hands it
+back untouched, and the caller sends it again; if no worker is free, it goes to the workers' queues.
+The caller sends it again only after it heard that no worker has it, so it runs once at most. If
+there is no worker at all, the server says so at once.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ from hookline.errors import HooklineError, message_of
 # How long after a failed attempt the next request fails at once instead of trying again.
 _FIRST_REST = 0.5
 _LONGEST_REST = 5.0
-# How long a request waits for a connection that was lost, from the moment it was.
+# How long a request waits for a lost connection, from the moment of the loss.
 _GRACE_SECONDS = 2.0
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 0.05
-# How many workers must be found to have no room before that is the answer.
+# How many workers must answer "overloaded" before the caller gets that answer.
 _OVERLOADED_WORKERS = 3
 
 
 class _Question(NamedTuple):
-    """A message that is to be answered; None is the answer that nobody was there to hear it."""
+    """A request that waits for its response; None as a response means that no worker got it."""
 
     request: Mapping[str, Any]
     answered: "asyncio.Future[HookExecutionResponse | None]"
@@ -57,7 +57,7 @@ class _Question(NamedTuple):
 
 
 class Link:
-    """Lives in one event loop; every method is called there."""
+    """Lives in one event loop; call every method there."""
 
     def __init__(
         self,
@@ -75,22 +75,22 @@ class Link:
         self._connection: Connection | None = None
         self._inbox = subjects.new_inbox()
         self._asked: dict[str, _Question] = {}
-        self._heard: list[tuple[str, Receive]] = [(f"{self._inbox}.*", self._hear_answer)]
+        self._heard: list[tuple[str, Receive]] = [(f"{self._inbox}.*", self._receive_response)]
         self._closed = False
         self.intake: Intake | None = None
 
     @property
     def state(self) -> ConnectionState:
-        """Where the connection is in its life."""
+        """The state of the connection."""
         return self._connection.state if self._connection else ConnectionState.CLOSED
 
     @property
     def reconnects(self) -> int:
-        """How often the connection was lost and made again."""
+        """How often the connection was lost and came back."""
         return self._connection.reconnects if self._connection else 0
 
     async def open(self) -> None:
-        """Connect, and hear answers; raises BusConnectionError."""
+        """Connect, and subscribe to responses; raises BusConnectionError."""
 
         def become(state: ConnectionState) -> None:
             if state is ConnectionState.CONNECTED and self.intake is not None:
@@ -112,21 +112,21 @@ class Link:
             self.intake.use(connection)
 
     async def ask(self, message: Mapping[str, Any], *, timeout: float) -> HookExecutionResponse:
-        """The response to a request; whatever keeps it from coming is a failed one."""
+        """Return the response to a request; if none comes, return a failed one."""
         try:
             if self.state is ConnectionState.CLOSED:
                 deadline = self.loop.time() + timeout
-                await self._ready_connection(timeout)
+                await self._ensure_connection(timeout)
                 timeout = deadline - self.loop.time()
-            return await self._ask(self._open_connection(), message, timeout)
+            return await self._send_request(self._get_open_connection(), message, timeout)
         except HooklineError as error:
             code = getattr(error, "code", "internal_error")
             return unanswered_response(message, code, message_of(error))
 
     async def ask_all(self, subject: str, *, wait: float, silence: float) -> list[bytes]:
-        """What everybody who hears a subject answers, until for a moment nobody does; ``wait`` is
-        how long that may take at most. Raises BusConnectionError."""
-        connection = await self._ready_connection(wait)
+        """Return the answers of all subscribers of a subject: those that come until ``silence``
+        seconds pass without one, or ``wait`` seconds in all. Raises BusConnectionError."""
+        connection = await self._ensure_connection(wait)
         heard: asyncio.Queue[Incoming] = asyncio.Queue()
         inbox, answers = self._subjects.new_inbox(), list[bytes]()
         subscription = await connection.subscribe(inbox, heard.put_nowait)
@@ -136,7 +136,7 @@ class Link:
                 while True:
                     async with asyncio.timeout(silence if answers else wait):
                         answer = await heard.get()
-                    if _is_nobody_there(answer):
+                    if _has_no_responders(answer):
                         return []
                     answers.append(answer.data)
         except TimeoutError:
@@ -146,16 +146,16 @@ class Link:
 
     async def publish(self, subject: str, body: bytes) -> None:
         """Send one message; raises BusConnectionError."""
-        await self._open_connection().publish(subject, body)
+        await self._get_open_connection().publish(subject, body)
 
     async def hear(self, subject: str, receive: Receive) -> None:
-        """Hear a subject until the link is closed; raises BusConnectionError."""
-        connection = self._open_connection()
+        """Subscribe to a subject until the link is closed; raises BusConnectionError."""
+        connection = self._get_open_connection()
         self._heard.append((subject, receive))
         await connection.subscribe(subject, receive)
 
     def hears(self, subject: str) -> bool:
-        """True if a subject is heard, over this connection or the next."""
+        """Return True if the link subscribes to a subject, on this connection and the next."""
         return any(subject == known for known, _ in self._heard)
 
     def serve(
@@ -166,25 +166,25 @@ class Link:
         execute: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
         is_wanted: Callable[[], bool],
     ) -> None:
-        """Begin to take requests, as soon as they are wanted."""
-        connection = self._open_connection()
+        """Begin to take requests, as soon as there is a handler for them."""
+        connection = self._get_open_connection()
         self.intake = Intake(
             connection, self._subjects, options, counters, execute=execute, is_wanted=is_wanted
         )
 
     async def drain(self) -> None:
-        """Take no more requests, and return when those that were taken are answered."""
+        """Take no more requests, and return when all accepted ones are answered."""
         if self.intake is not None:
             await self.intake.drain()
         await self.flush()
 
     async def flush(self) -> None:
-        """Return when the server has everything that was said."""
+        """Return when the server has everything that was sent."""
         if self._connection is not None:
             await self._connection.flush()
 
     async def close(self) -> None:
-        """End what is being carried out, tell those who wait, and disconnect."""
+        """Cancel the requests that run here, fail the callers that wait, and disconnect."""
         self._closed = True
         if self.intake is not None:
             await self.intake.stop()
@@ -193,13 +193,13 @@ class Link:
         if self._connection is not None:
             await self._connection.close()
 
-    def _open_connection(self) -> Connection:
+    def _get_open_connection(self) -> Connection:
         if self._connection is None or self.state is ConnectionState.CLOSED:
             raise BusConnectionError(f"there is no connection to {self._options.shown}")
         return self._connection
 
-    async def _ready_connection(self, seconds: float) -> Connection:
-        """The connection, which is made within that time if there is none."""
+    async def _ensure_connection(self, seconds: float) -> Connection:
+        """Return the connection; open one within that time if there is none."""
         if self._connection is not None and self.state is not ConnectionState.CLOSED:
             return self._connection
         try:
@@ -215,16 +215,16 @@ class Link:
                         self._rest = min(self._rest * 2, _LONGEST_REST)
                         raise
                     self._rest = _FIRST_REST
-                return self._open_connection()
+                return self._get_open_connection()
         except TimeoutError:
             raise BusConnectionError(
                 f"cannot connect to {self._options.shown} within {seconds:g} s"
             ) from None
 
-    async def _ask(
+    async def _send_request(
         self, connection: Connection, message: Mapping[str, Any], timeout: float
     ) -> HookExecutionResponse:
-        # In this order, what is no number is the longest time too.
+        # In this order, NaN becomes the longest time too.
         timeout = min(LONGEST_SECONDS, timeout)
         deadline = self.loop.time() + timeout
         until = int((time.time() + timeout) * 1000)
@@ -234,7 +234,7 @@ class Link:
             grace, since_lost=True
         ):
             raise RequestFailed("disconnected", "the connection to the bus is lost")
-        free, queue = self._subjects.asked(message.get("eventName"))
+        free, queue = self._subjects.subjects_for(message.get("eventName"))
         subject, attempt, overloaded = free, 0, 0
         while True:
             headers = encode_headers(until, attempt)
@@ -242,14 +242,14 @@ class Link:
             if size > most:
                 raise RequestFailed(
                     "request_too_large",
-                    f"the request has {size} bytes, more than the {most} the NATS server takes; "
-                    "its max_payload says how many",
+                    f"the request has {size} bytes, and the NATS server takes {most}; send less, "
+                    "or raise its max_payload",
                 )
             question = _Question(message, asyncio.Future())
-            # A caller can have a worker answer to any inbox, so nobody may guess this one.
+            # Any caller can make a worker answer to any inbox, so this one must not be guessable.
             token = os.urandom(8).hex()
             self._asked[token] = question
-            # Cheaper than a timeout of asyncio's, which would take a good part of a round trip.
+            # Cheaper than asyncio.timeout, which would take a good part of a round trip.
             alarm = self.loop.call_at(
                 deadline, question.fail, "timeout", f"no response within {timeout:g} s"
             )
@@ -279,11 +279,11 @@ class Link:
                 attempt += 1
                 subject = queue if code == OVERLOADED else free
 
-    def _hear_answer(self, answer: Incoming) -> None:
+    def _receive_response(self, answer: Incoming) -> None:
         question = self._asked.get(answer.subject.rpartition(".")[2])
         if question is None:
             return
-        if _is_nobody_there(answer):
+        if _has_no_responders(answer):
             question.settle(None)
             return
         try:
@@ -292,5 +292,5 @@ class Link:
             question.fail(error.code, str(error))
 
 
-def _is_nobody_there(answer: Incoming) -> bool:
+def _has_no_responders(answer: Incoming) -> bool:
     return answer.headers is not None and answer.headers["Status"] == _NO_RESPONDERS

@@ -1,4 +1,4 @@
-"""How a bus reaches its servers and proves who it is; a password is never part of a shown URL."""
+"""How a bus reaches its servers and signs in; URLs that are shown contain no password."""
 
 import os
 import ssl
@@ -17,17 +17,17 @@ _IN_URLS = frozenset(
 
 
 class BusConnectionError(HooklineError):
-    """The bus cannot be reached, or does not let us in."""
+    """The bus cannot be reached, or refuses the sign-in."""
 
     code = "disconnected"
 
 
 class ConnectionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds wherever a time is meant.
+    """All times are in seconds.
 
-    ``nkey`` and ``credentials`` are files, of a seed and of a JWT with its seed. Between attempts
-    to reconnect it waits ``reconnect_wait``, twice as long each time up to ``max_reconnect_wait``.
-    A server that is silent for about three times ``ping_interval`` is taken for lost.
+    ``nkey`` is a file with a seed, ``credentials`` a file with a JWT and its seed. The wait between
+    attempts to reconnect begins with ``reconnect_wait`` and doubles up to ``max_reconnect_wait``.
+    A server that is silent for about three times ``ping_interval`` counts as lost.
     """
 
     servers: tuple[str, ...]
@@ -46,48 +46,49 @@ class ConnectionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The servers as they may be shown to anybody."""
+        """The servers, without credentials."""
         return ", ".join(self.servers)
 
 
-def connection_options(servers: str | Sequence[str], **options: Any) -> ConnectionOptions:
-    """The options with what the URLs say of them; raises BusConnectionError for a bad one.
+def make_connection_options(servers: str | Sequence[str], **options: Any) -> ConnectionOptions:
+    """Make the options from URLs and keywords; raises BusConnectionError for a bad one.
 
-    Who the user is may be said in a URL: ``nats://user:password@host``, ``nats://token@host``.
+    A URL may contain credentials: ``nats://user:password@host``, ``nats://token@host``.
     """
     urls = servers.split(",") if isinstance(servers, str) else list(servers)
     bare = []
     for url in map(str.strip, urls):
-        said, without = _split(url)
+        said, without = _split_url(url)
         options = {**said, **{name: value for name, value in options.items() if value is not None}}
         bare.append(without)
     if not bare:
-        raise BusConnectionError("no server was named; write nats://HOST:4222")
+        raise BusConnectionError("no server is named; write nats://HOST:4222")
     if options.get("tls") is None and any(url.startswith(("tls:", "wss:")) for url in bare):
         options["tls"] = ssl.create_default_context()
     for kind in ("nkey", "credentials"):
         if options.get(kind) is not None:
             options[kind] = os.fspath(options[kind])
     seed = options.get("nkey")
-    if seed is not None and not _content_of("nkey", seed).strip().startswith(b"SU"):
+    if seed is not None and not _read_file("nkey", seed).strip().startswith(b"SU"):
         raise BusConnectionError(
-            f"{seed} holds no seed of a user, which begins with SU; `nk -gen user` writes one"
+            f"{seed} has no seed of a user, which begins with SU; `nk -gen user` writes one"
         )
     if options.get("credentials") is not None:
         check_credentials(options["credentials"])
     return ConnectionOptions(servers=tuple(bare), **options)
 
 
-def url_options(text: str) -> tuple[str, dict[str, Any]]:
-    """The servers that a text names, and the options behind its ``?``, as ``NatsMessageBus`` takes
-    them: ``nats://host?credentials=FILE&tls_ca=FILE&prefix=team``; raises BusConnectionError."""
+def read_url_options(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``nats://host?credentials=FILE&tls_ca=FILE&prefix=team`` into the servers and the
+    options of ``NatsMessageBus``; raises BusConnectionError."""
     servers, _, query = text.strip().partition("?")
     if "@" in query and "@" not in servers.rpartition("//")[2]:
-        raise _unreadable("it has a ? before the @")
+        raise _make_url_error("it has a ? before the @")
     given = dict(parse_qsl(query, keep_blank_values=True))
     if unknown := [name for name in given if name not in _IN_URLS]:
         raise BusConnectionError(
-            f"{', '.join(unknown)}: no option of a bus; there are {', '.join(sorted(_IN_URLS))}"
+            f"unknown option in the URL of the bus: {', '.join(unknown)}; "
+            f"use {', '.join(sorted(_IN_URLS))}"
         )
     files = {name: given.pop(f"tls_{name}", None) for name in ("ca", "cert", "key")}
     options: dict[str, Any] = dict(given)
@@ -99,10 +100,12 @@ def url_options(text: str) -> tuple[str, dict[str, Any]]:
 def tls_context(
     *, ca: str | None = None, certificate: str | None = None, key: str | None = None
 ) -> ssl.SSLContext:
-    """A context that checks the server against ``ca`` (without it, what the system trusts) and
-    shows it our certificate, if we have one; raises BusConnectionError."""
+    """Make a context that verifies the server with ``ca`` (without it, with what the system trusts)
+    and presents ``certificate``, if there is one; raises BusConnectionError."""
     if key is not None and certificate is None:
-        raise BusConnectionError(f"TLS cannot use the key {key} without its certificate (tls_cert)")
+        raise BusConnectionError(
+            f"TLS cannot use the key {key} without its certificate; add tls_cert"
+        )
     try:
         context = ssl.create_default_context(cafile=ca)
         if certificate is not None:
@@ -114,15 +117,15 @@ def tls_context(
 
 
 def check_credentials(file: str) -> None:
-    """Whether a file has a JWT and the seed that goes with it; raises BusConnectionError."""
-    content = _content_of("credentials", file)
+    """Check that a file has a JWT and its seed; raises BusConnectionError."""
+    content = _read_file("credentials", file)
     if b"BEGIN NATS USER JWT" not in content or b"BEGIN USER NKEY SEED" not in content:
         raise BusConnectionError(
-            f"{file} holds no JWT with its seed; credentials are what `nsc generate creds` writes"
+            f"{file} has no JWT with its seed; `nsc generate creds` writes such a file"
         )
 
 
-def _content_of(kind: str, file: str) -> bytes:
+def _read_file(kind: str, file: str) -> bytes:
     try:
         with open(file, "rb") as opened:
             return opened.read()
@@ -132,16 +135,16 @@ def _content_of(kind: str, file: str) -> bytes:
         raise BusConnectionError(f"the {kind} file {file} cannot be read: {error}") from None
 
 
-def _split(url: str) -> tuple[dict[str, str], str]:
+def _split_url(url: str) -> tuple[dict[str, str], str]:
     try:
         parts = urlsplit(url if "://" in url else f"nats://{url}")
         port = parts.port
     except ValueError:
-        # What urllib says of it may be a piece of a password.
-        raise _unreadable("its port is no number below 65536") from None
+        # urllib's own message may contain a piece of a password.
+        raise _make_url_error("its port is not a number below 65536") from None
     if parts.scheme not in SCHEMES or not parts.hostname:
         shown = parts.netloc.rpartition("@")[2]
-        raise BusConnectionError(f"{shown!r} is no bus; write nats://HOST:4222")
+        raise BusConnectionError(f"{shown!r} is not the URL of a bus; write nats://HOST:4222")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
     said: dict[str, str] = {}
@@ -152,7 +155,7 @@ def _split(url: str) -> tuple[dict[str, str], str]:
     return said, urlunsplit((parts.scheme, place, parts.path, parts.query, ""))
 
 
-def _unreadable(problem: str) -> BusConnectionError:
+def _make_url_error(problem: str) -> BusConnectionError:
     return BusConnectionError(
         f"the URL of the bus cannot be read: {problem}; write / ? # @ , and % in a password "
         "as %2F %3F %23 %40 %2C and %25"

@@ -1,8 +1,8 @@
-"""What callers and workers agree on: subjects, headers, codes, and which messages are in order.
+"""What callers and workers agree on: subjects, headers, codes, and what a message must contain.
 
-``PREFIX.request.EVENT``  to a worker that is free; ``PREFIX.wait.EVENT``  to any, which queues it;
-``PREFIX.inbox.…``  answers to the caller; ``PREFIX.response``  answers nobody asked for;
-``PREFIX.stats``  asks every worker how it is. So an operator can grant each side just its own.
+``PREFIX.request.EVENT``  to a worker that is free; ``PREFIX.wait.EVENT``  to any worker's queue;
+``PREFIX.inbox.…``  responses to a caller; ``PREFIX.response``  responses without a request here;
+``PREFIX.stats``  asks every worker for its status. So an operator can grant each side only its own.
 """
 
 import re
@@ -20,25 +20,25 @@ from hookline.errors import HooklineError
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 
-# A worker's codes for a request that it did not touch: it has no place now, it has no room at all.
+# A worker's codes for a request that it did not touch: no place is free, or its queue is full.
 BUSY = "busy"
 OVERLOADED = "overloaded"
-# Nobody waits longer than that, whatever is asked for.
+# No caller waits longer than this, whatever timeout it gives.
 LONGEST_SECONDS = 3600.0
-# Unix time in milliseconds, after which the caller waits no longer.
+# Unix time in milliseconds, after which the caller no longer waits.
 _DEADLINE = "Hookline-Deadline"
 # How often a request was handed back before.
 _ATTEMPT = "Hookline-Attempt"
-# Ids are remembered, and names of events shown to people: neither may be of any length.
+# Ids are remembered, and names of events are shown to people: both need a limit.
 _LONGEST_NAME = 256
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
-# A name that is no event may hold anything; a worker says so under this one.
+# An unknown event may be any text; its request goes by this name, and a worker refuses it.
 _OTHER = "other"
 _EVENTS = frozenset(event.value for event in HookEventName)
 
 
 class Incoming(NamedTuple):
-    """A message as it came; ``Status`` is among the headers of those that the server makes."""
+    """A message as it came; the server's own messages have a ``Status`` among their headers."""
 
     subject: str
     reply: str
@@ -47,7 +47,7 @@ class Incoming(NamedTuple):
 
 
 class RequestFailed(HooklineError):
-    """A request that is not carried out: ``code`` says why, ``request`` is what could be read."""
+    """A request that is not run: ``code`` says why, ``request`` is as much as could be read."""
 
     def __init__(self, code: str, problem: str, request: Mapping[str, Any] | None = None) -> None:
         self.code = code
@@ -56,39 +56,39 @@ class RequestFailed(HooklineError):
 
 
 class Subjects(msgspec.Struct, frozen=True):
-    """The names of everything under one prefix."""
+    """The subjects under one prefix."""
 
     prefix: str
     inboxes: str
 
-    def asked(self, event: object) -> tuple[str, str]:
-        """Where a request for an event goes first, and where when no worker is free."""
+    def subjects_for(self, event: object) -> tuple[str, str]:
+        """Return the subject for workers that are free, and the one for workers that queue."""
         token = event if isinstance(event, str) and event in _EVENTS else _OTHER
         return f"{self.prefix}.request.{token}", f"{self.prefix}.wait.{token}"
 
-    def served(self, kind: str, events: Iterable[str] | None) -> list[str]:
-        """What a worker of these events, or of all, subscribes to."""
+    def subscriptions_for(self, kind: str, events: Iterable[str] | None) -> list[str]:
+        """Return the subjects that a worker of these events, or of all, subscribes to."""
         if events is None:
             return [f"{self.prefix}.{kind}.*"]
         return [f"{self.prefix}.{kind}.{event}" for event in sorted(events)]
 
     def new_inbox(self) -> str:
-        """Below it are the answers to one connection."""
+        """Return a new prefix for the responses to one connection."""
         return f"{self.inboxes}.{uuid.uuid4().hex}"
 
     @property
     def response(self) -> str:
-        """Answers that belong to no request in hand."""
+        """The subject of responses that belong to no open request."""
         return f"{self.prefix}.response"
 
     @property
     def stats(self) -> str:
-        """Asks every worker how it is."""
+        """The subject that asks every worker for its status."""
         return f"{self.prefix}.stats"
 
 
-def subjects_of(prefix: str, inbox_prefix: str | None = None) -> Subjects:
-    """The subjects under a prefix; raises BusConnectionError for one that is no subject."""
+def make_subjects(prefix: str, inbox_prefix: str | None = None) -> Subjects:
+    """Make the subjects under a prefix; raises BusConnectionError for an invalid prefix."""
     for given in (prefix, inbox_prefix):
         if given is not None:
             check_name(given, "the prefix of subjects")
@@ -96,7 +96,7 @@ def subjects_of(prefix: str, inbox_prefix: str | None = None) -> Subjects:
 
 
 def check_name(given: str, what: str) -> None:
-    """Whether NATS can have it for a name, and no wildcard; raises BusConnectionError."""
+    """Check that NATS takes it as a name, not as a wildcard; raises BusConnectionError."""
     if not _NAME.fullmatch(given):
         raise BusConnectionError(
             f"{given!r} cannot be {what}; use letters, digits, _ and -, joined by dots"
@@ -104,20 +104,20 @@ def check_name(given: str, what: str) -> None:
 
 
 def encode_request(request: Mapping[str, Any]) -> bytes:
-    """The body of a request; raises RequestFailed for one that no worker would take."""
+    """Encode the body of a request; raises RequestFailed for one that no worker would take."""
     _check_names(request)
     return codec.encode(request)
 
 
 def encode_headers(until: int, attempt: int) -> bytes:
-    """The headers of a request: its deadline, and how often it was handed back before."""
+    """Encode the headers of a request: its deadline, and how often it was handed back."""
     handed_back = f"{_ATTEMPT}: {attempt}\r\n" if attempt else ""
     return f"NATS/1.0\r\n{_DEADLINE}: {until}\r\n{handed_back}\r\n".encode()
 
 
 class Held(msgspec.Struct, frozen=True, eq=False):
-    """A request in the hands of a worker; ``expires`` and ``arrived`` are in the loop's time,
-    ``attempt`` is how often it was handed back before."""
+    """A request that a worker holds; ``expires`` and ``arrived`` are loop times, ``attempt`` is how
+    often it was handed back before."""
 
     message: dict[str, Any]
     correlation_id: str
@@ -128,8 +128,8 @@ class Held(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
-    """The request of a message, before anything in it is looked at closer; raises RequestFailed
-    for what may not be carried out."""
+    """Read a request as far as the bus needs it; raises RequestFailed for one that must not
+    run."""
     subject, reply, body, headers = incoming
     if len(body) > max_bytes:
         problem = f"the request has {len(body)} bytes; this worker takes {max_bytes}"
@@ -150,12 +150,12 @@ def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
     message["correlationId"] = correlation_id = given or correlation_of(message)
     event = message.get("eventName")
     if isinstance(event, str) and event in _EVENTS and not subject.endswith(f".{event}"):
-        # Who may ask for one event could otherwise ask for all, and of any worker.
-        problem = "the request came by the subject of another event"
+        # Otherwise a caller with permission for one event could ask for all, and of any worker.
+        problem = "the request came by the subject of another event than its eventName"
         raise RequestFailed("invalid_request", problem, message)
     headers, left = headers or {}, DEFAULT_REQUEST_TIMEOUT
     if _DEADLINE in headers:
-        deadline = _number(headers[_DEADLINE])
+        deadline = _parse_number(headers[_DEADLINE])
         if deadline is None:
             problem = f"{_DEADLINE} must be Unix milliseconds"
             raise RequestFailed("invalid_request", problem, message)
@@ -163,24 +163,26 @@ def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
         if left <= 0:
             raise RequestFailed(
                 "deadline_exceeded",
-                f"the request came {-left:.1f} s after its deadline, unless the clocks of worker "
-                "and caller differ",
+                f"the request came {-left:.1f} s after its deadline; check that the clocks of "
+                "worker and caller agree",
                 message,
             )
-    attempt = _number(headers.get(_ATTEMPT, "")) or 0
+    attempt = _parse_number(headers.get(_ATTEMPT, "")) or 0
     return Held(message, correlation_id, reply, now, now + left, attempt)
 
 
 def read_response(data: bytes, request: Mapping[str, Any]) -> HookExecutionResponse:
-    """The response to a request; raises RequestFailed for what is none."""
+    """Read the response to a request; raises RequestFailed for a malformed one."""
     try:
         response = codec.decode(data)
     except codec.DecodeError as error:
         raise RequestFailed("invalid_response", f"the response is not JSON: {error}") from None
     if not isinstance(response, dict) or response.get("type") != "hook-execution-response":
-        raise RequestFailed("invalid_response", "malformed response: its type is another")
+        raise RequestFailed(
+            "invalid_response", "malformed response: its type must be hook-execution-response"
+        )
     if not isinstance(response.get("error", {}), dict) or "success" not in response:
-        problem = "malformed response: it says neither success nor an error"
+        problem = "malformed response: it has no success, or its error is not an object"
         raise RequestFailed("invalid_response", problem)
     asked = request.get("correlationId")
     if asked and response.get("correlationId") != asked:
@@ -199,6 +201,6 @@ def _check_names(request: Mapping[str, Any]) -> None:
             raise RequestFailed("invalid_request", problem)
 
 
-def _number(text: str) -> int | None:
-    # More digits than a time has are an attempt to be slow to read.
+def _parse_number(text: str) -> int | None:
+    # More digits than a time has may be an attempt to slow us down.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None

@@ -49,7 +49,7 @@ def read_address(
     netloc = netloc_of(host, parts.port)
     shown = f"{parts.scheme}://{netloc}{parts.path}"
     checked = [_check_header(name, value) for name, value in (headers or {}).items()]
-    checked += _basic_auth(parts, checked)
+    checked += _make_basic_auth(parts, checked)
     if parts.scheme == "http" and not _is_loopback(host):
         if not allow_http:
             raise AddressError(
@@ -71,7 +71,7 @@ def _check_header(name: str, value: str) -> tuple[str, str]:
     return header
 
 
-def _basic_auth(parts: SplitResult, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _make_basic_auth(parts: SplitResult, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if parts.username is None and parts.password is None:
         return []
     if any(name.lower() == "authorization" for name, _ in headers):

@@ -74,7 +74,7 @@ class Answer:
         async for piece in self.pieces:
             body += piece
             if len(body) > self._limit:
-                raise too_large(self._name, self._limit)
+                raise make_size_error(self._name, self._limit)
         return bytes(body)
 
     async def drain(self) -> None:
@@ -140,7 +140,7 @@ class Connection:
         await self._client.aclose()
 
 
-def too_large(name: str, limit: int) -> Failed:
+def make_size_error(name: str, limit: int) -> Failed:
     return Failed(f"{name} sent a message of more than {limit} bytes")
 
 

@@ -83,8 +83,8 @@ class EventParser:
         kind, data = self._kind.decode("utf-8", "replace"), bytes(self._data)
         self._kind = b""
         self._data.clear()
-        return Event(kind or "message", _valid_utf8(data[:-1])) if data else None
+        return Event(kind or "message", _replace_invalid_utf8(data[:-1])) if data else None
 
 
-def _valid_utf8(data: bytes) -> bytes:
+def _replace_invalid_utf8(data: bytes) -> bytes:
     return data if data.isascii() else data.decode("utf-8", "replace").encode()

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from hookline.notices import one_line, warn
 from hookline.serving.mcp.address import read_address
-from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, too_large
+from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, make_size_error
 from hookline.serving.mcp.events import EventParser, EventTooLarge
 from hookline.serving.mcp.lines import MAX_MESSAGE
 from hookline.serving.mcp.routing import (
@@ -29,10 +29,10 @@ from hookline.serving.mcp.routing import (
     Message,
     Mirrored,
     begins_listing,
-    cancelled_request,
-    mirrored_arguments,
+    build_routing_headers,
+    find_mirrored_arguments,
+    read_cancelled_id,
     read_message,
-    routing_headers,
 )
 from hookline.serving.mcp.server import ServerGone
 
@@ -159,7 +159,7 @@ class HttpServer:
         self._renewing = asyncio.Lock()
 
     async def __aenter__(self) -> "HttpServer":
-        self._spawn(self._send_all())
+        self._spawn(self._send_queued())
         return self
 
     async def __aexit__(
@@ -193,7 +193,7 @@ class HttpServer:
                 with suppress(Failed, TimeoutError):
                     async with (
                         asyncio.timeout(DELETE_SECONDS),
-                        self._request("DELETE", self._session_headers()),
+                        self._request("DELETE", self._build_session_headers()),
                     ):
                         pass
         finally:
@@ -233,7 +233,7 @@ class HttpServer:
             self._warned.add(text)
             warn(text)
 
-    async def _send_all(self) -> None:
+    async def _send_queued(self) -> None:
         """In order: nothing is sent before what the client sent earlier is on its way."""
         while True:
             data = await self._outgoing.get()
@@ -242,27 +242,27 @@ class HttpServer:
             except msgspec.MsgspecError:
                 message = Message()  # the server says what is wrong with it
             try:
-                await self._send_one(message, data)
+                await self._send_message(message, data)
             except Exception as error:
                 warn("internal error of hookline mcp, please report it", error=error)
             finally:
                 self._outgoing.task_done()
 
-    async def _send_one(self, message: Message, data: bytes) -> None:
-        cancelled = cancelled_request(message)
-        if cancelled is not None and self._cancel(cancelled):
+    async def _send_message(self, message: Message, data: bytes) -> None:
+        cancelled = read_cancelled_id(message)
+        if cancelled is not None and self._cancel_call(cancelled):
             return
         if not message.is_request:
-            telling = self._spawn(self._tell(message, data))
+            telling = self._spawn(self._send_notice(message, data))
             await asyncio.wait([telling], timeout=ORDER_SECONDS)
             return
-        call = _Call(message, data, routing_headers(message, self._tools))
+        call = _Call(message, data, build_routing_headers(message, self._tools))
         if message.method == "initialize":
             self._begin_session(data)
         elif self._hello is None:
             self._version = call.routing.get(VERSION)
         self._calls[call.id] = call
-        call.task = self._spawn(self._ask(call))
+        call.task = self._spawn(self._run_call(call))
         await call.on_its_way.wait()
 
     def _begin_session(self, hello: bytes) -> None:
@@ -273,7 +273,7 @@ class HttpServer:
             self._listener.cancel()
             self._listener = None
 
-    def _cancel(self, request: Id) -> bool:
+    def _cancel_call(self, request: Id) -> bool:
         """End a request that the client no longer waits for; False where the server is to be told
         by a message."""
         call = self._calls.get(request)
@@ -286,9 +286,9 @@ class HttpServer:
         asyncio.get_running_loop().call_later(CANCEL_SECONDS, call.task.cancel)
         return False
 
-    async def _tell(self, message: Message, data: bytes) -> None:
+    async def _send_notice(self, message: Message, data: bytes) -> None:
         """Send what has no answer."""
-        headers = self._headers(message, routing_headers(message, self._tools))
+        headers = self._build_headers(message, build_routing_headers(message, self._tools))
         what = "a response" if message.method is UNSET else one_line(message.method[:100])
         try:
             async with (
@@ -296,7 +296,7 @@ class HttpServer:
                 self._request("POST", headers, data) as answer,
             ):
                 if not answer.is_success:
-                    raise self._refusal(answer, self._session)
+                    raise self._explain_refusal(answer, self._session)
                 await answer.drain()
         except (Failed, TimeoutError) as error:
             reason = str(error) or f"{self._name} did not accept it in {ACCEPT_SECONDS:.0f} s"
@@ -305,9 +305,9 @@ class HttpServer:
             self._ready = data
             if self._listener is not None:
                 self._listener.cancel()
-            self._listener = self._spawn(self._listen())
+            self._listener = self._spawn(self._follow_session_stream())
 
-    async def _ask(self, call: _Call) -> None:
+    async def _run_call(self, call: _Call) -> None:
         """Send a request, and pass on what is said until its response."""
         try:
             is_lost = self._lost and not call.is_stateless and call.message.method != "initialize"
@@ -337,26 +337,26 @@ class HttpServer:
     async def _exchange(self, call: _Call) -> None:
         session = self._session
         position = _Position()
-        headers = self._headers(call.message, call.routing)
+        headers = self._build_headers(call.message, call.routing)
         async with self._request("POST", headers, call.data, on_sent=call.mark_sent) as answer:
             if call.message.method == "initialize" and answer.is_success:
-                self._session = self._session_of(answer)
+                self._session = self._read_session(answer)
             call.on_its_way.set()
             if not answer.is_success:
                 await self._pass_on_refusal(answer, call, session)
             elif answer.is_event_stream:
-                await self._follow(answer, position, call)
+                await self._follow_stream(answer, position, call)
             elif answer.status == 200 and answer.media_type == "application/json":
-                await self._pass_on(await answer.read(), call)
+                await self._pass_on_body(await answer.read(), call)
             else:
                 raise Failed(
                     f"{self._name} answered with HTTP {answer.status} and "
                     f"{one_line(answer.media_type[:100]) or 'nothing'}, not with a response; "
                     "check the URL"
                 )
-        await self._resume(call, position, session)
+        await self._resume_stream(call, position, session)
 
-    async def _resume(self, call: _Call, position: _Position, session: str | None) -> None:
+    async def _resume_stream(self, call: _Call, position: _Position, session: str | None) -> None:
         """Ask for the rest of a stream that broke off, where the server can send it again."""
         failures = 0
         while not call.answered:
@@ -365,16 +365,16 @@ class HttpServer:
                 raise Failed(f"{self._name} ended its answer before the response")
             await asyncio.sleep(position.delay(failures))
             before = position.last_id
-            headers = self._session_headers() | position.headers()
+            headers = self._build_session_headers() | position.headers()
             with suppress(Unreachable):
                 async with self._request("GET", headers) as answer:
                     if answer.is_event_stream:
-                        await self._follow(answer, position, call)
+                        await self._follow_stream(answer, position, call)
                     elif answer.status < 500:
-                        raise self._refusal(answer, session)
+                        raise self._explain_refusal(answer, session)
             failures = 0 if position.last_id != before else failures + 1
 
-    async def _follow(self, answer: Answer, position: _Position, call: _Call | None) -> None:
+    async def _follow_stream(self, answer: Answer, position: _Position, call: _Call | None) -> None:
         """Pass on the messages of a stream up to the response to the call, or to its end."""
         parser = EventParser(self._connection.limit)
         try:
@@ -382,18 +382,18 @@ class HttpServer:
                 for event in parser.feed(piece):
                     if event.kind == "message" and event.data:
                         position.messages += 1
-                        await self._pass_on(event.data, call)
+                        await self._pass_on_body(event.data, call)
                     position.read_from(parser)
                     if call is not None and call.answered:
                         await answer.drain()
                         return
                 position.read_from(parser)
         except EventTooLarge:
-            raise too_large(self._name, self._connection.limit) from None
+            raise make_size_error(self._name, self._connection.limit) from None
         except Unreachable:
             return  # its end, as if the server had closed it
 
-    async def _pass_on(self, data: bytes, call: _Call | None) -> None:
+    async def _pass_on_body(self, data: bytes, call: _Call | None) -> None:
         """Hand the client what the server said: in a stream of a call, or in none (None)."""
         if data.lstrip()[:1] == b"[":
             try:
@@ -401,11 +401,11 @@ class HttpServer:
             except (msgspec.MsgspecError, RecursionError):
                 batch = [msgspec.Raw(data)]
             for one in batch:
-                await self._pass_on_one(bytes(one), call)
+                await self._pass_on_message(bytes(one), call)
         else:
-            await self._pass_on_one(data, call)
+            await self._pass_on_message(data, call)
 
-    async def _pass_on_one(self, data: bytes, call: _Call | None) -> None:
+    async def _pass_on_message(self, data: bytes, call: _Call | None) -> None:
         try:
             if not data.isascii():
                 data.decode()
@@ -419,10 +419,10 @@ class HttpServer:
             self._warn_once(f"{problem}; it is left out")
             return
         if message.is_response:
-            call = self._calls.get(_id_of(message)) if call is None else call
+            call = self._calls.get(_get_id(message)) if call is None else call
             # A server that refuses a message need not have read its id.
-            is_nameless = _id_of(message) is None and message.error is not UNSET
-            if call is None or call.answered or not (is_nameless or _id_of(message) == call.id):
+            is_nameless = _get_id(message) is None and message.error is not UNSET
+            if call is None or call.answered or not (is_nameless or _get_id(message) == call.id):
                 self._warn_once(
                     f"{self._name} sent a response that no request waits for; it is left out"
                 )
@@ -445,7 +445,7 @@ class HttpServer:
         elif call.message.method == "tools/list" and call.is_stateless:
             if begins_listing(call.message):
                 self._tools.clear()
-            self._tools |= mirrored_arguments(response.result)
+            self._tools |= find_mirrored_arguments(response.result)
 
     async def _pass_on_refusal(self, answer: Answer, call: _Call, session: str | None) -> None:
         """The server's own error where it gives one, else one that says what its status means."""
@@ -455,16 +455,16 @@ class HttpServer:
             with suppress(msgspec.MsgspecError):
                 error = read_message(body)
         if error is None or error.error is UNSET:
-            raise self._refusal(answer, session)
+            raise self._explain_refusal(answer, session)
         # One that names no request may be for the session, which is gone then.
-        refusal = self._refusal(answer, session if _id_of(error) is None else None)
-        if answer.status == 404 and _id_of(error) is None and session is not None:
+        refusal = self._explain_refusal(answer, session if _get_id(error) is None else None)
+        if answer.status == 404 and _get_id(error) is None and session is not None:
             raise refusal
-        await self._pass_on(body, call)
+        await self._pass_on_body(body, call)
         if not call.answered:
             raise refusal
 
-    def _refusal(self, answer: Answer, session: str | None) -> Failed:
+    def _explain_refusal(self, answer: Answer, session: str | None) -> Failed:
         status = answer.status
         try:
             meaning = f"HTTP {status} {HTTPStatus(status).phrase}"
@@ -516,22 +516,22 @@ class HttpServer:
             finally:
                 self._version = version
             if self._ready is not None:
-                await self._tell(read_message(self._ready), self._ready)
+                await self._send_notice(read_message(self._ready), self._ready)
 
-    async def _listen(self) -> None:
+    async def _follow_session_stream(self) -> None:
         """Pass on what belongs to no request, as long as the session lasts."""
         position, failures = _Position(), 0
         while True:
             before = position.messages
             try:
                 async with self._request(
-                    "GET", self._session_headers() | position.headers()
+                    "GET", self._build_session_headers() | position.headers()
                 ) as answer:
                     if answer.is_event_stream:
-                        await self._follow(answer, position, None)
+                        await self._follow_stream(answer, position, None)
                     elif answer.status < 500 and answer.status != 429:
                         if answer.status in (401, 403):
-                            self._refusal(answer, None)
+                            self._explain_refusal(answer, None)
                         return  # the server has no such stream, or no longer this session
             except Unreachable:
                 pass  # requests say so
@@ -540,22 +540,22 @@ class HttpServer:
             failures = 0 if position.messages != before else failures + 1
             await asyncio.sleep(position.delay(failures - 1 if failures else 0))
 
-    def _headers(self, message: Message, routing: Mapping[str, str]) -> dict[str, str]:
+    def _build_headers(self, message: Message, routing: Mapping[str, str]) -> dict[str, str]:
         headers = {"content-type": "application/json", **routing}
         if routing or message.method == "initialize":
             return headers
-        return headers | self._session_headers()
+        return headers | self._build_session_headers()
 
-    def _session_headers(self) -> dict[str, str]:
+    def _build_session_headers(self) -> dict[str, str]:
         pairs = {SESSION: self._session, VERSION: self._version}
         return {name: value for name, value in pairs.items() if value is not None}
 
-    def _session_of(self, answer: Answer) -> str | None:
+    def _read_session(self, answer: Answer) -> str | None:
         session = answer.header(SESSION)
         if session is not None and not _HEADER_VALUE.fullmatch(session):
             raise Failed(f"{self._name} gave a session id that no header can have")
         return session
 
 
-def _id_of(message: Message) -> Id:
+def _get_id(message: Message) -> Id:
     return None if message.id is UNSET else message.id

@@ -47,7 +47,7 @@ class Lines:
                 raise MessageTooLong(self._limit)
             if end < 0 and not self.ended.is_set():
                 self._searched = len(self._buffer)
-                await self._read()
+                await self._read_chunk()
                 continue
             line = bytes(self._buffer if end < 0 else self._buffer[:end])
             del self._buffer[: len(line) + 1]
@@ -79,9 +79,9 @@ class Lines:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def _read(self) -> None:
+    async def _read_chunk(self) -> None:
         if not self._is_abandoned:
-            await self._wait()
+            await self._wait_until_readable()
         if self.ended.is_set():
             return
         if self._is_abandoned:
@@ -100,7 +100,7 @@ class Lines:
         if not chunk:
             self.ended.set()
 
-    async def _wait(self) -> None:
+    async def _wait_until_readable(self) -> None:
         """Wait until the descriptor has something; it stays a blocking one."""
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
@@ -159,7 +159,7 @@ class Outlet:
                 os.set_blocking(self._fd, self._was_blocking)
             os.close(self._fd)
             self._fd = -1
-        self._lose(BrokenPipeError(errno.EPIPE, "closed"))
+        self._record_loss(BrokenPipeError(errno.EPIPE, "closed"))
 
     def _flush(self) -> None:
         try:
@@ -176,22 +176,22 @@ class Outlet:
                 asyncio.get_running_loop().add_writer(self._fd, self._flush)
                 self._is_watched = True
         except OSError as error:
-            self._lose(error)
+            self._record_loss(error)
             return
         if not self._waiting:
             self._unwatch()
         if self._size <= _HIGH_WATER:
-            self._tell_drained()
+            self._wake_drainers()
 
-    def _lose(self, error: OSError) -> None:
+    def _record_loss(self, error: OSError) -> None:
         if self.lost is None:
             self.lost = error
         self._unwatch()
         self._waiting.clear()
         self._size = 0
-        self._tell_drained()
+        self._wake_drainers()
 
-    def _tell_drained(self) -> None:
+    def _wake_drainers(self) -> None:
         """Have all who wait look again."""
         if self._drained is not None:
             drained, self._drained = self._drained, None

@@ -92,7 +92,7 @@ def read_messages(line: bytes) -> Iterator[Message | Fault]:
         yield Fault(line, f"it is not UTF-8 at byte {error.start}", PARSE_ERROR)
         return
     if not text.lstrip(_BLANKS).startswith("["):
-        yield _read(text)
+        yield _read_message(text)
         return
     try:
         parts = _split_batch(text)
@@ -102,7 +102,7 @@ def read_messages(line: bytes) -> Iterator[Message | Fault]:
     if not parts:
         yield Fault(line, "an empty batch holds no message")
     for part in parts:
-        yield _read(part)
+        yield _read_message(part)
 
 
 def key_of(id: Any) -> Key | None:
@@ -164,28 +164,28 @@ def _split_batch(text: str) -> list[str]:
     """The elements of an array as they are written."""
     scan = json.JSONDecoder().raw_decode
     parts: list[str] = []
-    at = _skip(text, text.index("[") + 1)
+    at = _skip_blanks(text, text.index("[") + 1)
     while text[at : at + 1] != "]" or parts:
         _, end = scan(text, at)
         parts.append(text[at:end])
-        at = _skip(text, end)
+        at = _skip_blanks(text, end)
         if text[at : at + 1] == "]":
             break
         if text[at : at + 1] != ",":
             raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
-        at = _skip(text, at + 1)
-    if _skip(text, at + 1) != len(text):
+        at = _skip_blanks(text, at + 1)
+    if _skip_blanks(text, at + 1) != len(text):
         raise json.JSONDecodeError("Extra data", text, at + 1)
     return parts
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while text[at : at + 1] and text[at] in _BLANKS:
         at += 1
     return at
 
 
-def _read(text: str) -> Message | Fault:
+def _read_message(text: str) -> Message | Fault:
     # A reader of lines may take a carriage return for the end of one; between tokens, the only
     # place where JSON has them, they mean no more than a blank.
     raw = text.replace("\r", " ").rstrip(" ").encode() if "\r" in text else text.encode()

@@ -136,20 +136,20 @@ class Proxy:
             elif not self._has_failed:
                 if not server.done():
                     reason = SessionEndReason.EXIT
-                    await self._settle(server)
+                    await self._wait_for_answers(server)
                     # It may have more to say when it has heard all.
                     await asyncio.wait([self._close_server()])
                 self._fail_calls()
                 if self._tasks:
                     await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
         finally:
-            code = await _finish(self._end(client, server, reason))
+            code = await _run_to_end(self._end_all(client, server, reason))
         for pump in (client, server):
             if not pump.cancelled():
                 pump.result()
         return 1 if self._has_failed else code
 
-    async def _settle(self, server: "asyncio.Task[None]") -> None:
+    async def _wait_for_answers(self, server: "asyncio.Task[None]") -> None:
         """The client sends no more: give what is open a moment to be answered."""
         if any(not _is_lasting(request) for request in self._open.values()):
             self._settled = asyncio.get_running_loop().create_future()
@@ -162,7 +162,7 @@ class Proxy:
             self._closing = asyncio.create_task(self._server.close())
         return self._closing
 
-    async def _end(
+    async def _end_all(
         self,
         client: "asyncio.Task[None]",
         server: "asyncio.Task[None]",
@@ -174,8 +174,8 @@ class Proxy:
         await asyncio.gather(client, *self._tasks, return_exceptions=True)
         why = _GONE if server.done() else "the session has ended"
         for key in [*self._open]:
-            self._fail(key[1], SERVER_GONE, why)
-            self._close(key)
+            self._answer_error(key[1], SERVER_GONE, why)
+            self._close_request(key)
         closing = self._close_server(), self._end_session(reason)
         code, _ = await asyncio.gather(*closing, return_exceptions=True)
         server.cancel()
@@ -191,7 +191,7 @@ class Proxy:
         try:
             while (line := await self._incoming.next()) is not None:
                 for message in read_messages(line):
-                    await self._guard(message, self._from_client(message))
+                    await self._handle_message(message, self._handle_client_message(message))
                 if self._outgoing.lost is not None:
                     return
         except MessageTooLong as error:
@@ -202,7 +202,7 @@ class Proxy:
         try:
             while (line := await self._server.receive()) is not None:
                 for message in read_messages(line):
-                    await self._guard(message, self._from_server(message))
+                    await self._handle_message(message, self._handle_server_message(message))
                 await self._outgoing.drain()
                 if self._outgoing.lost is not None:
                     return
@@ -210,22 +210,24 @@ class Proxy:
             self._has_failed = True
             warn(f"{error}; the session ends")
 
-    async def _guard(self, message: Message | Fault, work: Coroutine[Any, Any, None]) -> None:
-        """Handle a message; whatever goes wrong with one is no reason to end the others."""
+    async def _handle_message(
+        self, message: Message | Fault, work: Coroutine[Any, Any, None]
+    ) -> None:
+        """Handle a message; an error with one must not end the session."""
         try:
             await work
         except ServerGone as error:
             # Its end is seen where it is read from; the client may be waiting for this one.
             if isinstance(message, Message) and message.is_request:
-                self._close(key_of(message.id))
-                self._fail(message.id, SERVER_GONE, str(error))
+                self._close_request(key_of(message.id))
+                self._answer_error(message.id, SERVER_GONE, str(error))
         except Exception as error:
             warn("internal error of the MCP proxy, please report it", error=error)
             if isinstance(message, Message) and message.id is not None:
-                self._close(key_of(message.id))
-                self._fail(message.id, INTERNAL_ERROR, "internal error of hookline mcp")
+                self._close_request(key_of(message.id))
+                self._answer_error(message.id, INTERNAL_ERROR, "internal error of hookline mcp")
 
-    async def _from_client(self, message: Message | Fault) -> None:
+    async def _handle_client_message(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
             # The id of a response is the server's, and may be that of another request here.
@@ -242,10 +244,10 @@ class Proxy:
             await self._take_call(message)
             return
         if method == CANCELLED:
-            await self._cancel(message)
+            await self._cancel_request(message)
             return
         if key is not None:
-            if await self._is_taken(key):
+            if await self._refuse_open_id(key):
                 return
             if method in TASK_RESULTS and not await self._may_fetch(message):
                 return
@@ -258,7 +260,7 @@ class Proxy:
             self._start_session()
         await self._server.send(message.raw)
 
-    async def _is_taken(self, key: Key) -> bool:
+    async def _refuse_open_id(self, key: Key) -> bool:
         """Whether a request has the id of one that the server may yet answer; then it is refused,
         as an answer could be taken for that of the other."""
         if key not in self._open and key not in self._cancelled:
@@ -273,15 +275,15 @@ class Proxy:
             return
         call = read_call(message)
         if isinstance(call, Fault):
-            await self._from_client(call)
+            await self._handle_client_message(call)
             return
-        if await self._is_taken(call.key):
+        if await self._refuse_open_id(call.key):
             return
         refusal = self._stop_reason
         if refusal is None:
             refusal = self._tools.find_refusal(call.name)
         if refusal is not None:
-            self._answer(call.id, refuse(refusal, is_modern=call.is_modern))
+            self._write_answer(call.id, refuse(refusal, is_modern=call.is_modern))
             await self._outgoing.drain()
             return
         self._open[call.key] = call
@@ -291,7 +293,7 @@ class Proxy:
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
         elif len(self._tasks) >= _MOST_CALLS:
-            self._close(call.key)
+            self._close_request(call.key)
             problem = f"{_MOST_CALLS} calls are open; wait for one of them"
             await self._turn_down(call.id, SERVER_GONE, problem)
         else:
@@ -312,8 +314,8 @@ class Proxy:
             reply = Reply(error=said)
         finally:
             self._end_turn(call)
-        self._close(call.key)
-        self._answer(call.id, reply)
+        self._close_request(call.key)
+        self._write_answer(call.id, reply)
         await self._outgoing.drain()
 
     async def _take_turn(self, call: Call) -> None:
@@ -326,7 +328,7 @@ class Proxy:
             self._turns.release()
 
     @asynccontextmanager
-    async def _out_of_turn(self, call: Call) -> AsyncIterator[None]:
+    async def _leave_turn(self, call: Call) -> AsyncIterator[None]:
         """Let the hooks of other calls run while this one waits for somebody else."""
         self._end_turn(call)
         try:
@@ -350,10 +352,10 @@ class Proxy:
                 return is_allowed
             if call.is_modern and call.is_sent:
                 raise RuntimeError("another call ran already, and would run again with the answer")
-            await self._announce(request)
+            await self._fire_notification(request)
             if call.is_modern:
                 raise InputNeeded(request)
-            async with self._out_of_turn(call):
+            async with self._leave_turn(call):
                 return await self._questions.ask(request)
 
         can_ask = self._can_be_asked
@@ -363,7 +365,7 @@ class Proxy:
             outcome = await self._hooks.call_tool(
                 name,
                 call.arguments,
-                partial(self._execute, call),
+                partial(self._run_tool, call),
                 read=read_reply,
                 find_tool=partial(self._find_following, call),
                 confirm=confirm if can_ask or resumed is not None else None,
@@ -382,12 +384,12 @@ class Proxy:
             self._stop_reason = outcome.stop
         return apply_outcome(outcome, is_modern=call.is_modern)
 
-    async def _execute(self, call: Call, arguments: ToolInput) -> Reply:
+    async def _run_tool(self, call: Call, arguments: ToolInput) -> Reply:
         """Have the server run the tool; what it wants to know first is raised."""
         if self._stop_reason is not None:
             raise _Stopped(self._stop_reason)
         call.reply = asyncio.get_running_loop().create_future()
-        async with self._out_of_turn(call):
+        async with self._leave_turn(call):
             await self._server.send(call.to_server(arguments))
             reply = _check_depth(await call.reply)
         if reply.needs_input:
@@ -424,7 +426,7 @@ class Proxy:
             fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
             self._own[id] = asyncio.get_running_loop().create_future()
             try:
-                async with self._out_of_turn(call):
+                async with self._leave_turn(call):
                     await self._server.send(encode(fields))
                     reply = _check_depth(await self._own[id])
             finally:
@@ -437,7 +439,7 @@ class Proxy:
 
         return FollowingTool(run, self._tools.name_for_hooks(tool), self._tools.describe(tool))
 
-    async def _announce(self, request: ConfirmationRequest) -> None:
+    async def _fire_notification(self, request: ConfirmationRequest) -> None:
         """Fire the Notification of a question that the user is about to be asked."""
         tool = request.tool_name.removeprefix(self._tools.name_for_hooks(""))
         told = tool_notification(
@@ -453,14 +455,14 @@ class Proxy:
             told.message, notification_type=told.notification_type, details=told.details
         )
 
-    async def _cancel(self, message: Message) -> None:
+    async def _cancel_request(self, message: Message) -> None:
         """Forget a request that the client has cancelled, and tell the server if it has it."""
         key = key_of(message.params.get("requestId"))
         request = self._open.get(key) if key is not None else None
         if request is None or key is None:
             await self._server.send(message.raw)
             return
-        self._close(key)
+        self._close_request(key)
         if request in (INITIALIZE, DISCOVER):
             self._is_identified.set()
         raw, may_be_answered = message.raw, True
@@ -500,7 +502,7 @@ class Proxy:
         hooks = system.get_all_hooks()
         return self._hooks.may_answer(_AFTER) or any(hook.event is _AFTER for hook in hooks)
 
-    async def _from_server(self, message: Message | Fault) -> None:
+    async def _handle_server_message(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             # A log may be told what no reader takes for a message, but no result.
             is_shown = message.code == PARSE_ERROR and not message.raw.strip().startswith(_JSON)
@@ -551,15 +553,15 @@ class Proxy:
                 warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
             return
         if isinstance(request, Call):
-            self._close(key)
-            self._answer(request.id, self._check_finished(request, doubtful))
+            self._close_request(key)
+            self._write_answer(request.id, self._check_finished(request, doubtful))
             return
-        self._close(key)
+        self._close_request(key)
         if request in (INITIALIZE, DISCOVER):
             self._tools.identify(reply.result)
             self._is_identified.set()
             if self._session is not None and not self._session.done():
-                self._spawn(self._introduce(message, self._session))
+                self._spawn(self._pass_on_introduction(message, self._session))
             else:
                 self._outgoing.write(self._add_instructions(message))
             return
@@ -567,7 +569,7 @@ class Proxy:
             self._tools.identify(reply.result)
             narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
-                self._answer(message.id, Reply(narrowed))
+                self._write_answer(message.id, Reply(narrowed))
                 return
         self._outgoing.write(message.raw)
 
@@ -584,7 +586,7 @@ class Proxy:
         if not self._hooks.may_skip(HookEventName.SESSION_START, target=source):
             self._session = self._spawn(start())
 
-    async def _introduce(self, message: Message, session: "asyncio.Task[None]") -> None:
+    async def _pass_on_introduction(self, message: Message, session: "asyncio.Task[None]") -> None:
         """Pass the server's introduction on when SessionStart hooks have answered."""
         await asyncio.wait([session])
         self._outgoing.write(self._add_instructions(message))
@@ -609,7 +611,7 @@ class Proxy:
             if waiting is not None and not waiting.done():
                 waiting.set_exception(ServerGone(_GONE))
 
-    def _close(self, key: Key | None) -> None:
+    def _close_request(self, key: Key | None) -> None:
         if key is not None:
             self._open.pop(key, None)
         is_settled = all(_is_lasting(request) for request in self._open.values())
@@ -618,13 +620,13 @@ class Proxy:
 
     async def _turn_down(self, id: Any, code: int, problem: str) -> None:
         """Answer a message that goes no further; no more are taken while nobody reads that."""
-        self._fail(id, code, problem)
+        self._answer_error(id, code, problem)
         await self._outgoing.drain()
 
-    def _fail(self, id: Any, code: int, message: str) -> None:
-        self._answer(id, Reply(error={"code": code, "message": message}))
+    def _answer_error(self, id: Any, code: int, message: str) -> None:
+        self._write_answer(id, Reply(error={"code": code, "message": message}))
 
-    def _answer(self, id: Any, reply: Reply) -> None:
+    def _write_answer(self, id: Any, reply: Reply) -> None:
         said = {"result": reply.result} if reply.error is None else {"error": reply.error}
         try:
             line = encode({"jsonrpc": "2.0", "id": id, **said})
@@ -653,7 +655,7 @@ def _is_lasting(request: Call | str) -> bool:
     return isinstance(request, str) and request.startswith(_LASTING)
 
 
-async def _finish(work: Coroutine[Any, Any, T]) -> T:
+async def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """The result of what must come to its end, however often the caller is told to end."""
     task = asyncio.ensure_future(work)
     while not task.done():

@@ -77,13 +77,13 @@ def apply_outcome(outcome: ToolOutcome, *, is_modern: bool) -> Reply:
     reply: Reply = outcome.value
     if outcome.replaced:
         failed = outcome.stop is not None or read_reply(reply).error is not None
-        return _make(outcome.text, is_error=failed, is_modern=is_modern)
+        return _make_text_reply(outcome.text, is_error=failed, is_modern=is_modern)
     if not outcome.added:
         return reply
     result = reply.result
     if not isinstance(result, dict):
         failed = reply.error is not None
-        return _make(outcome.text, is_error=failed, is_modern=is_modern)
+        return _make_text_reply(outcome.text, is_error=failed, is_modern=is_modern)
     given = result.get("content")
     if not isinstance(given, list):
         given = [] if given is None else [{"type": "text", "text": text_of(given)}]
@@ -97,10 +97,10 @@ def apply_outcome(outcome: ToolOutcome, *, is_modern: bool) -> Reply:
 
 def refuse(reason: str, *, is_modern: bool) -> Reply:
     """The answer to a call that did not run: a result, so that the model reads why."""
-    return _make(reason, is_error=True, is_modern=is_modern)
+    return _make_text_reply(reason, is_error=True, is_modern=is_modern)
 
 
-def _make(text: str, *, is_error: bool, is_modern: bool) -> Reply:
+def _make_text_reply(text: str, *, is_error: bool, is_modern: bool) -> Reply:
     result: Json = {"content": [{"type": "text", "text": text}]}
     if is_modern:
         result["resultType"] = COMPLETE
@@ -118,7 +118,7 @@ def _repeats(content: list[Any], structured: Any) -> bool:
     """Whether texts say all of a structured content, as servers are asked to have them: as its
     JSON, or for a value that was made an object of (``{"result": …}``) as that value."""
     texts = [block.get("text") for block in content if isinstance(block, dict)]
-    said = {form for text in texts if isinstance(text, str) for form in _forms(text)}
+    said = {form for text in texts if isinstance(text, str) for form in _list_forms(text)}
     if text_of(structured) in said:
         return True
     inner = structured.get("result") if isinstance(structured, dict) else None
@@ -126,7 +126,7 @@ def _repeats(content: list[Any], structured: Any) -> bool:
     return structured == {"result": inner} and all(text_of(value) in said for value in values)
 
 
-def _forms(text: str) -> set[str]:
+def _list_forms(text: str) -> set[str]:
     """A text, and if it is JSON the same without its spaces."""
     try:
         return {text, text_of(msgspec.json.decode(text))}

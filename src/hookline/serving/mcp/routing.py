@@ -91,7 +91,7 @@ def _read_params(message: Message) -> _Params:
         return _Params()
 
 
-def cancelled_request(message: Message) -> Id:
+def read_cancelled_id(message: Message) -> Id:
     """The id of the request that the client no longer waits for; None for any other message."""
     if message.method != "notifications/cancelled":
         return None
@@ -103,7 +103,7 @@ def begins_listing(message: Message) -> bool:
     return message.method == "tools/list" and _read_params(message).cursor is None
 
 
-def routing_headers(message: Message, tools: Mapping[str, Mirrored]) -> dict[str, str]:
+def build_routing_headers(message: Message, tools: Mapping[str, Mirrored]) -> dict[str, str]:
     """What the headers of a POST say of its message, in the stateless generation; {} for another.
 
     ``tools`` has the arguments which each tool wants in headers.
@@ -164,16 +164,16 @@ class _Listing(msgspec.Struct, frozen=True):
     tools: list[_Tool]
 
 
-def mirrored_arguments(result: bytes | msgspec.Raw) -> dict[str, Mirrored]:
+def find_mirrored_arguments(result: bytes | msgspec.Raw) -> dict[str, Mirrored]:
     """Which arguments of the tools in an answer to ``tools/list`` go into headers."""
     try:
         listing = msgspec.json.decode(result, type=_Listing)
     except (msgspec.MsgspecError, RecursionError):
         return {}
-    return {tool.name: _mirrored_by(tool.inputSchema) for tool in listing.tools}
+    return {tool.name: _find_mirrored(tool.inputSchema) for tool in listing.tools}
 
 
-def _mirrored_by(schema: Any) -> Mirrored:
+def _find_mirrored(schema: Any) -> Mirrored:
     """Annotated properties; none where two want one header, which makes the whole schema invalid"""
     found: dict[tuple[str, ...], tuple[str, str]] = {}
     rest: list[tuple[tuple[str, ...], Any]] = [((), schema)]

@@ -84,7 +84,7 @@ class Tools:
                 kept += [tool] if self._pattern is None else []
             elif self.find_refusal(name) is None:
                 has_schema = "outputSchema" in tool and self._may_change(name)
-                kept.append(_without_schema(tool) if has_schema else tool)
+                kept.append(_remove_schema(tool) if has_schema else tool)
         is_same = len(kept) == len(tools) and all(a is b for a, b in zip(kept, tools, strict=True))
         return result if is_same else {**result, "tools": kept}
 
@@ -94,5 +94,5 @@ class Tools:
         return any(self._hooks.may_answer(event, self.name_for_hooks(tool)) for event in events)
 
 
-def _without_schema(tool: Json) -> Json:
+def _remove_schema(tool: Json) -> Json:
     return {name: value for name, value in tool.items() if name != "outputSchema"}

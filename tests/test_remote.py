@@ -137,7 +137,7 @@ def test_what_is_sent_shows_hooks_exactly_what_is_at_hand(request: Json, respons
     [
         ("allow", None, "it goes on without hooks"),
         ("block", "deny", "it is blocked"),
-        ("local", "ask", "those here run instead"),
+        ("local", "ask", "the hooks here run instead"),
     ],
 )
 @pytest.mark.parametrize("firing", ONE_EACH, ids=label)

@@ -102,7 +102,7 @@ async def test_a_malformed_response_blocks_where_an_outage_does(lie: str) -> Non
     bus = answering_bus(LIES[lie])
     blocked, allowed = await fire(bus), await fire(bus, on_unavailable="allow")
     assert blocked.decision == "deny"
-    assert (blocked.reason or "").startswith("hooks could not be asked: ")
+    assert (blocked.reason or "").startswith("the hooks did not answer: ")
     assert blocked.errors[0].details == {"onUnavailable": "block"}
     assert allowed.decision == "allow"
     assert not allowed.success
@@ -181,7 +181,7 @@ async def test_whatever_a_worker_says_but_a_completed_execution_is_an_outage(
 ) -> None:
     failed = {"success": False, "error": {"code": code, "message": "why", "details": {}}}
     answer = await fire(answering_bus(failed), execution=execution)
-    assert (answer.decision, answer.reason) == ("deny", "hooks could not be asked: why")
+    assert (answer.decision, answer.reason) == ("deny", "the hooks did not answer: why")
     assert [error.code for error in answer.errors] == [code]
 
 

@@ -1,9 +1,9 @@
-"""Fires events over a bus instead of here: the answer is that of firing directly.
+"""Fires events over a bus: workers run the hooks, and the answer is the same as from hooks here.
 
-What no hook would be shown does not leave the machine: of a model's request and response only that
-part is sent which hooks read. Whatever comes back but a completed execution is an outage:
-``on_unavailable`` says what that means, and the result and the log say that it happened. In strict
-mode, and where hooks or a policy are required, an event that can be blocked is blocked then.
+Of a model's request and response only the part that hooks read leaves the machine. Anything but a
+completed execution is an outage: ``on_unavailable`` says what to do then, and the result and the
+log report it. In strict mode, or if hooks or a policy are required, an outage blocks every event
+that can be blocked.
 """
 
 import asyncio
@@ -38,30 +38,30 @@ if TYPE_CHECKING:
 Execution: TypeAlias = Literal["local", "remote", "local+remote"]
 OnUnavailable: TypeAlias = Literal["allow", "block", "local"]
 
-# What a worker says of a request that it took and could not carry out. Where an outage means
-# "allow", this stays the error that it is here: whoever gates by an exit status must not be told to
-# go on because the worker was asked.
+# A worker's codes for a request that it took and could not run. If an outage means "allow", these
+# stay errors, as they are here: a caller that gates by an exit status must not go on just because
+# it asked a worker.
 _ENGINE_CODES = frozenset(
     {
         *("unsupported_event", "invalid_payload", "planning_failed", "translation_failed"),
         "aggregation_failed",
     }
 )
-# What becomes of an event that nobody answered.
+# What happens to an event without an answer.
 _MEANINGS: dict[str, str] = {
     "allow": "it goes on without hooks",
     "block": "it is blocked",
-    "local": "those here run instead",
+    "local": "the hooks here run instead",
 }
-# A worker has answered, and is not who may decide.
+# A worker answered that may not decide.
 _NOT_IN_FORCE = frozenset({"required_hook_missing", "policy_mismatch"})
-# A worker has answered, and its hooks have not.
+# A worker answered, but its hooks did not.
 _UNDECIDED = _NOT_IN_FORCE | {"policy_changed", "execution_failed", "response_failed"}
 
 
 class RemoteFiring(msgspec.Struct, frozen=True, kw_only=True):
-    """Where events are fired instead of here or, with ``besides_local``, as well; ``timeout`` is
-    in seconds."""
+    """The bus that runs events instead of the hooks here or, with ``besides_local``, beside them;
+    ``timeout`` is in seconds."""
 
     bus: MessageBus
     besides_local: bool = False
@@ -70,7 +70,7 @@ class RemoteFiring(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoteFiringError(HooklineError):
-    """A configuration of remote firing that contradicts itself."""
+    """The configuration of remote firing contradicts itself."""
 
 
 def remote_firing(
@@ -80,7 +80,7 @@ def remote_firing(
     on_unavailable: str,
     timeout: float,
 ) -> RemoteFiring | None:
-    """How events are fired remotely, None for not at all; raises RemoteFiringError."""
+    """Make the configuration of remote firing, None for local; raises RemoteFiringError."""
     execution = execution or ("local" if bus is None else "remote")
     if execution not in ("local", "remote", "local+remote"):
         raise RemoteFiringError(
@@ -95,7 +95,7 @@ def remote_firing(
     if bus is None:
         raise RemoteFiringError(f'execution="{execution}" needs a remote_bus')
     if not isinstance(timeout, int | float) or not timeout > 0:
-        raise RemoteFiringError(f"remote_timeout must be seconds, more than 0, not {timeout!r}")
+        raise RemoteFiringError(f"remote_timeout must be more than 0 seconds, not {timeout!r}")
     return RemoteFiring(
         bus=bus,
         besides_local=execution == "local+remote",
@@ -105,7 +105,7 @@ def remote_firing(
 
 
 class Rules(Protocol):
-    """What an event may not go on without; asked for each event, as settings change."""
+    """What an event requires to go on; read for each event, as settings change."""
 
     def is_strict(self) -> bool: ...
 
@@ -115,8 +115,8 @@ class Rules(Protocol):
 
 
 class _Demand(msgspec.Struct, frozen=True):
-    """The hooks and the policy that a worker must have in force to answer an event, and what it
-    means that none has answered."""
+    """The hooks and the policy that a worker must have in force to decide about an event, and what
+    to do in an outage."""
 
     required: tuple[str, ...]
     policy: str | None
@@ -124,7 +124,7 @@ class _Demand(msgspec.Struct, frozen=True):
 
 
 class RemoteExecutor:
-    """Has events carried out by who serves a bus, in place of ``local`` or beside it.
+    """Lets the workers of a bus run events, instead of ``local`` or beside it.
 
     ``explain_missing`` says which of the required hooks are not in force here, and why.
     """
@@ -143,19 +143,19 @@ class RemoteExecutor:
         self._explain_missing = explain_missing
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:  # noqa: ARG002
-        """None: only a worker knows whether one of its hooks matches."""
+        """Return None: only a worker knows whether one of its hooks matches."""
         return None
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:  # noqa: ARG002
-        """True: a bus is asyncio's."""
+        """Return True: a bus needs asyncio."""
         return True
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:  # noqa: ARG002
-        """True: only a worker knows its hooks."""
+        """Return True: only a worker knows its hooks."""
         return True
 
     async def execute(self, fired: FiredEvent) -> Answer:
-        """Ask a worker, and where it does not answer, do what that means."""
+        """Ask a worker; if it does not answer, do what an outage means."""
         demand = self._find_demand(fired)
         if not self._remote.besides_local:
             answer = await self._ask_worker(fired, demand)
@@ -176,7 +176,7 @@ class RemoteExecutor:
             if demand.meaning != "block":
                 return self._add_outage(fired, here, there, demand.meaning)
             there = self._answer_without_worker(fired, there, demand.meaning)
-        # What the hooks here answered is in the log already.
+        # The log already has what the hooks here answered.
         answers = [*_collect_outputs(here, fired), *_collect_outputs(there, fired)]
         merged = AggregatedHookResult(
             here.success and there.success,
@@ -191,7 +191,7 @@ class RemoteExecutor:
         return process_common_hook_output_fields(merged, fired)
 
     def judge_failure(self, failed: Answer) -> Answer:
-        """An event that no worker could be asked about: an outage, if that means a block."""
+        """Turn a failure before any worker was asked into a denial, if an outage means a block."""
         fired = failed.fired
         if fired is None or self._find_demand(fired).meaning != "block":
             return failed
@@ -201,7 +201,7 @@ class RemoteExecutor:
         rules, meaning = self._rules, self._remote.on_unavailable
         required, policy = rules.get_required(), rules.get_policy()
         missing_here = tuple(each.text for each in self._explain_missing(required))
-        # Beside hooks that run here in any case, a worker need not have the same ones.
+        # If hooks here run anyway, a worker need not have the same ones.
         asked = missing_here
         if not self._remote.besides_local:
             asked = tuple(each.text for each in required)
@@ -211,7 +211,7 @@ class RemoteExecutor:
         return _Demand(asked, policy, meaning)
 
     async def _ask_worker(self, fired: FiredEvent, demand: _Demand) -> Answer | HookError:
-        """What the hooks of a worker answer, or why it is not known."""
+        """Return the answer of a worker's hooks, or why there is none."""
         try:
             input, cuts = self._build_input(fired)
         except Exception as error:
@@ -220,13 +220,13 @@ class RemoteExecutor:
         if cuts:
             why = "; ".join(cuts)
             if demand.meaning == "block":
-                # Nobody here knows which of a worker's hooks fail closed: to each of them something
-                # could hide below a cut.
+                # The worker's hooks that fail closed are not known here, and any of them could need
+                # what is cut off.
                 return _make_outage(
-                    fired, "invalid_payload", f"its input cannot be shown whole: {why}"
+                    fired, "invalid_payload", f"its input cannot be sent whole: {why}"
                 )
-            told = f"a worker is not shown the whole input of {fired.event}: {why}"
-            self._local.debug_log.warning(told)
+            message = f"a worker cannot read the whole input of {fired.event}: {why}"
+            self._local.debug_log.warning(message)
         named = demand.required if demand.required or demand.policy is not None else None
         try:
             response = await request_hook_execution(
@@ -242,8 +242,8 @@ class RemoteExecutor:
             outage = _make_outage(fired, failed.code, str(failed), failed.stage)
             if failed.denial is None:
                 return outage
-            told = f"a response to {fired.event} is none, but its denial counts: {failed}"
-            self._local.debug_log.warning(told, code=failed.code)
+            message = f"the response to {fired.event} failed, but its denial counts: {failed}"
+            self._local.debug_log.warning(message, code=failed.code)
             return self._make_denial(fired, failed.denial, outage)
         except Exception as error:
             return _make_outage(fired, "internal_error", message_of(error))
@@ -258,8 +258,8 @@ class RemoteExecutor:
         return answer
 
     def _build_input(self, fired: FiredEvent) -> tuple[dict[str, Any], list[str]]:
-        """The input of a request, and what of the event it does not hold: of a model's request and
-        response, only what hooks are shown."""
+        """Build the input of a request, and list what is cut off; of a model's request and response
+        it has only what hooks read."""
         spec, values, session = fired.spec, fired.values, self._local.session
         session_id, transcript = fired.session_id, fired.transcript_path
         given: dict[str, Any] = {
@@ -305,11 +305,11 @@ class RemoteExecutor:
     def _answer_without_worker(
         self, fired: FiredEvent, outage: HookError, meaning: OnUnavailable
     ) -> Answer:
-        """The answer of nobody: a denial where an outage means "block", else none."""
+        """Make the answer to an event in an outage: a denial if that means "block", else empty."""
         if meaning == "block":
             error = self._warn_of_outage(fired, outage, meaning, meant=meaning)
             why = error.message
-            reason = why if error.code in _NOT_IN_FORCE else f"hooks could not be asked: {why}"
+            reason = why if error.code in _NOT_IN_FORCE else f"the hooks did not answer: {why}"
             return self._make_denial(fired, {"decision": "deny", "reason": reason}, error)
         if outage.code in _ENGINE_CODES:
             error = outage
@@ -327,37 +327,37 @@ class RemoteExecutor:
     def _add_outage(
         self, fired: FiredEvent, here: Answer, outage: HookError, meaning: OnUnavailable
     ) -> Answer:
-        """What the hooks of this machine answered, and that there was an outage."""
+        """Add an outage to the answer of the hooks here."""
         errors = [*here.errors, self._warn_of_outage(fired, outage, meaning, meant="local")]
         partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
         return process_common_hook_output_fields(partial, fired)
 
     def _warn_of_hooks(self, fired: FiredEvent, completed: Completed) -> None:
-        """Tell people which hooks of the worker failed, and what it was warned of about others."""
+        """Tell people which of the worker's hooks failed, and its warnings about others."""
         warn = self._local.debug_log.warning
         for error in completed.output.errors:
             if error.hook is None:
                 warn(f"a worker answered to {fired.event}: {error.message}", code=error.code)
                 continue
             why = error.message.removeprefix(f"{error.hook} failed: ")
-            told = f"hook {error.hook!r} of a worker failed on {fired.event}: {why}"
-            warn(told, kind="worker-hook-failed", code=error.code, hook=error.hook)
+            message = f"hook {error.hook!r} of a worker failed on {fired.event}: {why}"
+            warn(message, kind="worker-hook-failed", code=error.code, hook=error.hook)
         for warning in completed.warnings:
-            told = f"hook {warning.hook!r} of a worker on {fired.event}: {warning.message}"
-            warn(told, hook=warning.hook)
+            message = f"hook {warning.hook!r} of a worker on {fired.event}: {warning.message}"
+            warn(message, hook=warning.hook)
 
     def _warn_of_outage(
         self, fired: FiredEvent, outage: HookError, meaning: OnUnavailable, *, meant: OnUnavailable
     ) -> HookError:
-        """The outage with what it is taken to mean; people are told of it."""
+        """Tell people about an outage; return it with what it means."""
         message = outage.message
         if outage.code in _UNDECIDED:
             told = f"the hooks of a worker did not decide on {fired.event}: {message}"
         else:
-            told = f"no worker answered to {fired.event}: {message}"
+            told = f"no worker answered {fired.event}: {message}"
         told += f"; {_MEANINGS[meant]}"
         if outage.code == "request_too_large":
-            # Whoever is guarded could have made it so large.
+            # The guarded agent could have made it so large on purpose.
             asked = "no hook of a worker" if meant == "local" else "no hook"
             then = "it goes on unchecked" if meant == "allow" else _MEANINGS[meant]
             message = f"{asked} was asked: the request is larger than the bus takes ({message})"
@@ -373,24 +373,24 @@ class RemoteExecutor:
 
 
 def reduce_request(translator: "HookTranslator", request: Any) -> Any:
-    """A request as JSON that shows hooks what this one does, and as a rule has nothing else."""
+    """Reduce a model's request to JSON with, as a rule, only what hooks read."""
     return _reduce(request, translator.to_hook_llm_request, translator.from_hook_llm_request)
 
 
 def reduce_response(translator: "HookTranslator", response: Any) -> Any:
-    """The same of a response."""
+    """Reduce a model's response to JSON with, as a rule, only what hooks read."""
     return _reduce(response, translator.to_hook_llm_response, translator.from_hook_llm_response)
 
 
 def _reduce(value: Any, show: Callable[[Any], Any], rebuild: Callable[[Any], Any]) -> Any:
     shown = show(value)
     reduced = rebuild(shown)
-    # What is empty may get lost on the way; hooks must not be able to tell.
+    # Empty values may get lost on the way; hooks must not see a difference.
     return value if isinstance(value, Mapping) and show(reduced) != shown else reduced
 
 
 def _collect_outputs(answer: Answer, fired: FiredEvent) -> list[dict[str, Any]]:
-    """What hooks answered, and their merged answer with it where that alone denies."""
+    """Return the outputs of hooks, and their merged output if that denies and they do not."""
     outputs, final = answer.all_outputs, answer.final_output
     if final is None or _read_force(final) == _read_force(merge_outputs(fired.event, outputs)):
         return outputs
@@ -404,7 +404,7 @@ def _read_force(output: DefaultHookOutput | None) -> tuple[bool, bool] | None:
 
 
 def _find_lack(fired: FiredEvent, completed: Completed, demand: _Demand) -> HookError | None:
-    """Why a worker that has answered may not decide."""
+    """Say why a worker that answered may not decide; None if it may."""
     if demand.policy is not None and completed.policy != demand.policy:
         has = f"is {completed.policy}" if completed.policy else "is not named in its response"
         said = f"the policy of the worker {has}; only {demand.policy} is accepted"

@@ -32,8 +32,13 @@ async def bus(nats_url: str, prefix: str) -> AsyncIterator[NatsMessageBus]:
     [
         ("allow", "remote", "allow", "no hook was asked: {}; it goes on unchecked"),
         ("block", "remote", "deny", "no hook was asked: {}; it is blocked"),
-        ("local", "remote", "deny", "no hook of a worker was asked: {}; those here run instead"),
-        ("allow", "local+remote", "deny", "no hook of a worker was asked: {}; those here run"),
+        (
+            "local",
+            "remote",
+            "deny",
+            "no hook of a worker was asked: {}; the hooks here run instead",
+        ),
+        ("allow", "local+remote", "deny", "no hook of a worker was asked: {}; the hooks here run"),
     ],
 )
 async def test_a_padded_input_is_said_to_be_unchecked(

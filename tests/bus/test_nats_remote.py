@@ -17,7 +17,7 @@ from tests.harness.scratch import Project
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "70", None])
 def test_a_time_to_wait_that_is_none_is_refused(seconds: Any) -> None:
-    with pytest.raises(RemoteFiringError, match="remote_timeout must be seconds, more than 0"):
+    with pytest.raises(RemoteFiringError, match="remote_timeout must be more than 0 seconds"):
         Config(remote_bus=InProcessMessageBus(), remote_timeout=seconds)
 
 

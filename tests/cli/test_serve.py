@@ -135,7 +135,7 @@ def test_a_hook_that_nobody_has_reviewed_on_the_worker_is_named(
     [
         ("allow", 0, "it goes on without hooks"),
         ("block", 2, "it is blocked"),
-        ("local", 2, "those here run instead"),
+        ("local", 2, "the hooks here run instead"),
     ],
 )
 def test_an_outage_means_what_was_asked_and_is_told(

@@ -1,12 +1,11 @@
-"""A worker executes its own configured hooks and nothing else: what a request holds is data for
-them to read.
+"""A worker runs its own configured hooks and nothing else: a request is only data for them to read.
 
-Without a policy that somebody meant it would allow everything to everybody. So it does not start
-with settings that are broken, with hooks that nobody has reviewed or without any; and settings of
-that kind that it finds later leave it with those it has.
+Without a policy that a user meant, it would allow everything to everybody. So it does not start
+with broken settings, with hooks that nobody has reviewed or without any hook; if it finds such
+settings later, it keeps those it has.
 
-Told to end, it takes nothing new, finishes and answers what it holds, and then leaves the bus. Told
-so again, it ends its hooks, and answers that it did.
+Told to end, it takes no new request, finishes and answers those it holds, and leaves the bus. Told
+again, it cancels its hooks, and answers their requests as failed.
 """
 
 import asyncio
@@ -26,9 +25,9 @@ from hookline.watching import WatchError
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
-    """How a worker is, as it tells whoever asks on the bus; times in milliseconds and of the last
-    two thousand answers. ``handed_back`` are requests that it had no place for. ``policy`` is a
-    digest of the hooks in force, ``refused_settings`` says why those of the settings are not."""
+    """The status that a worker reports on the bus; times are in milliseconds, of the last two
+    thousand responses. ``handed_back`` counts the requests it had no place for. ``policy`` is a
+    digest of the hooks in force, ``refused_settings`` says why changed settings are not used."""
 
     worker: str
     hooks: int
@@ -55,18 +54,18 @@ class WorkerStatus(msgspec.Struct, frozen=True):
             f"{sum(self.refused.values())} refused; {self.running} running, "
             f"{self.waiting} waiting"
             + (f"; {took}" if took else "")
-            # Last, as it may be long.
+            # At the end, as it may be long.
             + (f"; changed settings are not used: {refused}" if refused else "")
         )
 
 
 class PolicyError(HooklineError):
-    """A worker has no policy to serve."""
+    """The worker has no policy to serve."""
 
 
 class Worker:
-    """Serves a bus with the hooks of a configuration; ``say`` is told what people may like to
-    know, every ``health_seconds`` how it is. ``allow_empty`` has it start without any hook."""
+    """Serves a bus with the hooks of a configuration. It calls ``say`` with news for people, and
+    every ``health_seconds`` with its status. ``allow_empty`` lets it start without any hook."""
 
     def __init__(
         self,
@@ -89,17 +88,17 @@ class Worker:
         self._ending_at_once = asyncio.Event()
 
     def end(self) -> None:
-        """Finish what it holds and leave; called again, leave without finishing."""
+        """Finish the requests it holds and leave; called again, leave without finishing."""
         (self._ending_at_once if self._ending.is_set() else self._ending).set()
 
     async def run(self) -> None:
-        """Serve until told to end; raises BusConnectionError when there is no bus to serve, or no
-        more, and PolicyError before it has heard anything of one."""
+        """Serve until told to end; raises BusConnectionError if the bus cannot be reached or is
+        lost for good, and before that PolicyError if there is no policy to serve."""
 
         def hear_reload(report: ReloadReport) -> None:
             self._refused_settings = report.refused
             if not report.refused:
-                # What is wrong in the settings, or why they are refused, is in the log already.
+                # The log already says what is wrong in the settings, or why they are refused.
                 self._say(
                     f"settings have changed; serving {self._describe_count()} now, {policy()}"
                 )
@@ -120,7 +119,7 @@ class Worker:
                 system.initialize_blocking()
             except WatchError as error:
                 system.dispose()
-                warn(f"changed settings are read after a restart only: {error}")
+                warn(f"cannot watch the settings, restart the worker after changing them: {error}")
                 system = HookSystem(self._config, message_bus=bus, accept=self._explain_refusal)
                 system.initialize_blocking()
         except SettingsRefusedError as error:
@@ -135,12 +134,12 @@ class Worker:
             await self._wait_for_end()
             if bus.state is ConnectionState.CLOSED:
                 raise BusConnectionError(f"the connection to {bus.address} has ended")
-            self._say("ending: finishing what was taken")
+            self._say("ending: finishing accepted requests")
             draining = asyncio.ensure_future(bus.drain())
             hurrying = asyncio.ensure_future(self._ending_at_once.wait())
             await asyncio.wait({draining, hurrying}, return_when=asyncio.FIRST_COMPLETED)
             if not draining.done():
-                self._say("ending at once: what was taken is answered as failed")
+                self._say("ending at once: accepted requests are answered as failed")
             for task in (draining, hurrying):
                 task.cancel()
             await asyncio.wait({draining, hurrying})
@@ -150,21 +149,21 @@ class Worker:
             await bus.close()
 
     def status(self) -> WorkerStatus:
-        """How the worker is."""
-        told = {
+        """Return the status of the worker."""
+        fields = {
             "worker": self._name,
             "hooks": self._count_active_hooks(),
             "policy": self._system.get_policy_digest() if self._system is not None else "",
             "refused_settings": self._refused_settings,
             **self._bus.serving_status(),
         }
-        return msgspec.convert(told, WorkerStatus)
+        return msgspec.convert(fields, WorkerStatus)
 
     def _explain_refusal(self, settings: Settings) -> str | None:
-        """Why these settings are no policy to serve; None if they are."""
+        """Say why these settings are not a policy to serve; None if they are."""
         for problem in settings.problems:
             if problem.broken or problem.skipped:
-                return f"{problem.place}: {problem.message}; `hookline check` says what to mend"
+                return f"{problem.place}: {problem.message}; `hookline check` says what to fix"
         entries = [entry for entry in settings.entries if entry.enabled]
         untrusted = [entry.name for entry in entries if not entry.trusted]
         if untrusted:
@@ -183,17 +182,16 @@ class Worker:
         return f"it has no hook to serve{on}; {remedy}"
 
     def _describe_count(self) -> str:
-        return (
-            "1 hook" if self._count_active_hooks() == 1 else f"{self._count_active_hooks()} hooks"
-        )
+        count = self._count_active_hooks()
+        return "1 hook" if count == 1 else f"{count} hooks"
 
     def _count_active_hooks(self) -> int:
-        """How many there are that may run."""
+        """Count the hooks that may run."""
         known = self._system.get_all_hooks() if self._system is not None else ()
         return sum(entry.enabled and entry.trusted for entry in known)
 
     async def _wait_for_end(self) -> None:
-        """Wait to be told to end, or for the bus to be gone for good."""
+        """Wait until told to end, or until the bus is lost for good."""
 
         def hear(state: ConnectionState) -> None:
             if state is ConnectionState.CLOSED:

@@ -1,1 +1,1 @@
-"""What all HTTP that hookline itself sends has in common: to MCP servers, and to hooks."""
+"""Shared by all HTTP that hookline itself sends: to MCP servers, and to hooks."""

@@ -1,4 +1,4 @@
-"""Which URLs and headers a request may have; what refuses them shows nothing that may be secret."""
+"""Checks URLs and headers of requests; its error messages contain no secrets."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -7,7 +7,7 @@ from hookline.errors import HooklineError
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
-# The transport sets them, or they would change which bytes a message has.
+# The transport sets these, or they would change how a message is encoded.
 TRANSPORT_HEADERS = frozenset(
     {
         "accept",
@@ -28,11 +28,11 @@ TRANSPORT_HEADERS = frozenset(
 
 
 class AddressError(HooklineError):
-    """A URL or header that cannot be used; its text has no secret."""
+    """A URL or header that cannot be used; the message contains no secret."""
 
 
 def split_url(url: str) -> SplitResult | None:
-    """The parts of the URL of an HTTP server, None for any other text."""
+    """Split the URL of an HTTP server; None for any other text."""
     try:
         parts = urlsplit(url)
         has_place = bool(parts.hostname) and parts.port != 0
@@ -43,15 +43,15 @@ def split_url(url: str) -> SplitResult | None:
 
 
 def netloc_of(host: str, port: int | None) -> str:
-    """A host and the port that a URL names, as they stand in it."""
+    """Return a host and port as a URL has them."""
     netloc = f"[{host}]" if ":" in host else host
     return netloc if port is None else f"{netloc}:{port}"
 
 
 def check_header(name: str, value: str) -> tuple[str, str]:
-    """A header as it is sent. Raises ``AddressError`` for one that would be more than that."""
+    """Return a header as it is sent; raises ``AddressError`` for one that HTTP does not allow."""
     if not _HEADER_NAME.fullmatch(name):
-        raise AddressError("the name of a header has letters, digits and hyphens")
+        raise AddressError("the name of a header must have letters, digits and hyphens only")
     if not _HEADER_VALUE.fullmatch(value):
-        raise AddressError(f"the header {name} has a character that no header can have")
+        raise AddressError(f"the header {name} has a character that HTTP does not allow; remove it")
     return name, value.strip()

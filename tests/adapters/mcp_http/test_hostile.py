@@ -52,13 +52,13 @@ async def reset(request: Request) -> None:
 
 BOMB = gzip.compress(b" " * 50_000_000)
 PROBLEMS: dict[str, tuple[Handler, str]] = {
-    "garbage for JSON": (body(b"\xff\x00 nope"), "no JSON-RPC message"),
-    "JSON that is no message": (body(b'{"hello":"world"}'), "no JSON-RPC message"),
-    "text that is no UTF-8": (body(b'{"jsonrpc":"2.0","id":1,"result":"\xff"}'), "no JSON-RPC"),
-    "deep JSON": (body(b'{"id":1,"result":' + b"[" * 100_000), "no JSON-RPC message"),
+    "garbage for JSON": (body(b"\xff\x00 nope"), "not a JSON-RPC message"),
+    "JSON that is no message": (body(b'{"hello":"world"}'), "not a JSON-RPC message"),
+    "text that is no UTF-8": (body(b'{"jsonrpc":"2.0","id":1,"result":"\xff"}'), "not a JSON-RPC"),
+    "deep JSON": (body(b'{"id":1,"result":' + b"[" * 100_000), "not a JSON-RPC message"),
     "an empty batch": (body(b"[]"), "before the response"),
-    "nothing": (body(b""), "no JSON-RPC message"),
-    "garbage in a stream": (events(b"data: nope\n\n"), "no JSON-RPC message"),
+    "nothing": (body(b""), "not a JSON-RPC message"),
+    "garbage in a stream": (events(b"data: nope\n\n"), "not a JSON-RPC message"),
     "an empty stream": (events(b""), "before the response"),
     "half an event": (events(b'data: {"jsonrpc":"2.0","id":1,"result":{}}'), "before the response"),
     "a web page": (body(b"<html>", "text/html; charset=utf-8"), "text/html"),
@@ -73,16 +73,16 @@ PROBLEMS: dict[str, tuple[Handler, str]] = {
             b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n"
             b'{"jsonrpc":"2.0","id":1,"result":{}}'
         ),
-        "broke HTTP",
+        "violated HTTP",
     ),
     "a reset": (reset, "connection"),
-    "a closed connection": (write(b""), "ended the connection"),
-    "no HTTP": (write(b"SSH-2.0-OpenSSH\r\n"), "broke HTTP"),
-    "endless headers": (write(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 50_000), "broke HTTP"),
-    "one endless header": (write(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000), "broke HTTP"),
+    "a closed connection": (write(b""), "closed the connection"),
+    "no HTTP": (write(b"SSH-2.0-OpenSSH\r\n"), "violated HTTP"),
+    "endless headers": (write(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 50_000), "violated HTTP"),
+    "one endless header": (write(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000), "violated HTTP"),
     "two lengths": (
         write(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab"),
-        "broke HTTP",
+        "violated HTTP",
     ),
     "a bomb": (body(BOMB, extra="content-encoding: gzip\r\n"), "compressed"),
     "a bomb in an error": (body(BOMB, status=500, extra="content-encoding: br\r\n"), "compressed"),
@@ -226,7 +226,7 @@ async def test_nonsense_on_the_stream_of_no_request_is_left_out(
     async with serve(get=stream) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
         assert (await receive(server))["method"] == "fine"
-    assert "no JSON-RPC message" in caplog.text
+    assert "not a JSON-RPC message" in caplog.text
     assert "no request waits for" in caplog.text
 
 

@@ -8,7 +8,7 @@ def test_without_httpx_its_import_says_in_one_line_what_to_install() -> None:
     code = "import sys; sys.modules['httpx'] = None; import hookline.serving.mcp.http"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
-    assert last == "ImportError: MCP over HTTP needs httpx: pip install 'hookline[http]'"
+    assert last == "ImportError: MCP over HTTP needs httpx; run pip install 'hookline[http]'"
 
 
 def test_the_proxy_of_a_command_loads_no_httpx() -> None:

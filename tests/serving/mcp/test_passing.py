@@ -137,7 +137,7 @@ async def test_a_call_without_an_id_is_dropped(caplog: pytest.LogCaptureFixture)
         session.send('{"method":"tools/call","params":{"name":"read"}}')
         assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
         assert session.server.calls == []
-    assert "a tools/call of the MCP client was dropped, as it has no id" in caplog.text
+    assert "a tools/call of the MCP client has no id, so it was dropped" in caplog.text
 
 
 async def test_a_carriage_return_ends_no_line_for_the_server_either() -> None:
@@ -211,7 +211,7 @@ async def test_a_result_that_nobody_asked_for_or_had_already_is_dropped(
         session.server.say({"id": None, "result": text("s3cret")})
         session.server.say({"id": "hookline-1", "result": text("s3cret")})
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
-    assert caplog.text.count("the MCP server answered what nobody has asked") == 4
+    assert caplog.text.count("the MCP server answered a request that is not open") == 4
     assert "s3cret" not in caplog.text
 
 
@@ -233,7 +233,7 @@ async def test_a_server_cannot_answer_before_hooks_let_it_have_the_call_nor_twic
         assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
         may_go_on.set()
         assert (await session.receive())["result"] == text("no", isError=True)
-    assert "answered what nobody has asked" in caplog.text
+    assert "answered a request that is not open" in caplog.text
 
 
 async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
@@ -245,9 +245,9 @@ async def test_garbage_of_the_server_is_told_and_the_session_goes_on(
             session.server.say(line)
         session.server.say(raw_tab)
         assert await session.call(1) == text("ran read")
-    assert "no message: it is not JSON: Expecting value" in caplog.text
+    assert "not a message: it is not JSON: Expecting value" in caplog.text
     assert "Listening on 8080" in caplog.text
-    assert caplog.text.count("the MCP server wrote what is no message") == 6
+    assert caplog.text.count("the MCP server wrote a line that is not a message") == 6
     # A result that only some readers can read is in no log.
     assert "s3cret" not in caplog.text
 

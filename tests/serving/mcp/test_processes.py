@@ -164,7 +164,7 @@ def test_a_server_may_write_garbage_and_end_within_a_line(project: Project) -> N
         client.send_call(1, "say", text='{"id":1,"resul', exit=True)
         assert client.receive()["error"]["code"] == -32000
         assert client.wait() == 0
-        assert "no message" in client.said
+        assert "not a message" in client.said
 
 
 def test_ten_megabytes_and_a_client_that_writes_before_it_reads(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Where an MCP server is and what authenticates us there; its secrets go to that server alone."""
+"""The URL of an MCP server and its credentials, which are sent to that server only."""
 
 import base64
 import ipaddress
@@ -16,14 +16,13 @@ from hookline.web.address import (
 
 __all__ = ["Address", "AddressError", "read_address"]
 
-# Beside those of every request.
+# In addition to those of every request.
 _RESERVED = TRANSPORT_HEADERS | {"last-event-id"}
 
 
 @dataclass(frozen=True)
 class Address:
-    """``url`` and ``headers`` are for requests; ``shown`` is for people, without what may be
-    secret."""
+    """``url`` and ``headers`` are for requests; ``shown`` is for people, without secrets."""
 
     url: str = field(repr=False)
     headers: tuple[tuple[str, str], ...] = field(repr=False)
@@ -37,14 +36,16 @@ class Address:
 def read_address(
     url: str, headers: Mapping[str, str] | None = None, *, allow_http: bool = False
 ) -> Address:
-    """Raises ``AddressError``.
+    """Read a URL and headers; raises ``AddressError``.
 
-    Plain HTTP goes to this machine; with ``allow_http`` to others too, but without headers and
-    passwords, which anybody on the way could read.
+    Plain HTTP is for this machine; with ``allow_http`` for others too, but without headers and
+    passwords, which others on the network could read.
     """
     parts = split_url(url)
     if parts is None:
-        raise AddressError("the URL of an MCP server is https://HOST/PATH, or http:// on localhost")
+        raise AddressError(
+            "write the URL of an MCP server as https://HOST/PATH, or http:// on localhost"
+        )
     host = parts.hostname or ""
     netloc = netloc_of(host, parts.port)
     shown = f"{parts.scheme}://{netloc}{parts.path}"
@@ -53,13 +54,13 @@ def read_address(
     if parts.scheme == "http" and not _is_loopback(host):
         if not allow_http:
             raise AddressError(
-                f"{shown} is plain HTTP to another machine: everybody on the way can read and "
-                "change what is said; use https, or --allow-http where you trust the network"
+                f"{shown} is plain HTTP to another machine: others on the network can read and "
+                "change it; use https, or --allow-http if you trust the network"
             )
         if checked:
             raise AddressError(
                 f"{shown} is plain HTTP to another machine: headers and passwords are sent over "
-                "https only"
+                "https only; use https, or leave them out"
             )
     return Address(parts._replace(netloc=netloc, fragment="").geturl(), tuple(checked), shown)
 
@@ -67,7 +68,7 @@ def read_address(
 def _check_header(name: str, value: str) -> tuple[str, str]:
     header = check_header(name, value)
     if name.lower() in _RESERVED or name.lower().startswith("mcp-"):
-        raise AddressError(f"the header {name} is set by hookline itself")
+        raise AddressError(f"the header {name} is set by hookline itself; leave it out")
     return header
 
 

@@ -1,8 +1,8 @@
-"""A hook's question for the user, put through the client: as a request of the server's, or since
-2026-07-28 as a result that wants input and a call that comes again with it.
+"""Asks the user a hook's question through the client: with a request as a server sends it, or since
+2026-07-28 with a result that wants input, after which the client calls again.
 
-What was asked is remembered here under a word that nobody can guess, and holds once, for the very
-call it was asked about: neither the client nor the server can make up an approval.
+Each question has an id that cannot be guessed, and its answer counts once, for exactly the call it
+was about: neither the client nor the server can forge an approval.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from hookline.serving.mcp.messages import Json, Message, encode
 from hookline.serving.mcp.results import INPUT_REQUIRED, Reply
 from hookline.toolcall import ConfirmationRequest, Deferred, text_of
 
-# The name of the question among those of a server.
+# The name of our question beside those of the server.
 CONFIRMATION = "hookline-confirm"
-# Questions that wait for their call to come again; the oldest is forgotten, and asked once more.
+# Questions that wait for the client to call again; the oldest is forgotten, and asked anew.
 _MOST_QUESTIONS = 1000
 _MOST_SHOWN = 2000
 _FORM: Json = {"type": "object", "properties": {}}
 
 
 class InputNeeded(Deferred):
-    """The user is asked by the result of the call, which then comes again."""
+    """The result of the call asks the user; the client then calls again."""
 
     def __init__(self, request: ConfirmationRequest) -> None:
         self.request = request
@@ -36,7 +36,7 @@ class InputNeeded(Deferred):
 
 
 class Resumed(msgspec.Struct, frozen=True):
-    """What hooks had said about a call that has come again, and whether the user allowed it."""
+    """What hooks answered to a call that the client repeats, and whether the user allowed it."""
 
     answered: Json
     is_allowed: bool
@@ -59,7 +59,7 @@ class Questions:
         self._allowed: OrderedDict[str, _Question] = OrderedDict()
 
     async def ask(self, request: ConfirmationRequest) -> bool:
-        """Ask the user by a request; raises RuntimeError where the client could not."""
+        """Ask the user with a request; raises RuntimeError if the client answers with an error."""
         id, params = self._make_id(), _describe(request)
         answer = self._open[id] = asyncio.get_running_loop().create_future()
         fields = {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}
@@ -73,23 +73,23 @@ class Questions:
             raise
         finally:
             del self._open[id]
-        said = response.fields
-        if said.get("error") is not None:
-            raise RuntimeError(f"the client answered {text_of(said['error'])}")
-        return not response.is_doubled and _is_accepted(said.get("result"))
+        fields = response.fields
+        if fields.get("error") is not None:
+            raise RuntimeError(f"the client answered {text_of(fields['error'])}")
+        return not response.is_doubled and _is_accepted(fields.get("result"))
 
     def take(self, response: Message) -> bool:
-        """Take the answer to a question; False if it is the answer to something else."""
+        """Take the answer to a question; return False if it answers something else."""
         if not isinstance(response.id, str) or not response.id.startswith(self._prefix):
             return False
         answer = self._open.get(response.id)
-        # The call may have been cancelled meanwhile.
+        # The call may have been cancelled in the meantime.
         if answer is not None and not answer.done():
             answer.set_result(response)
         return True
 
     def defer(self, call: Call, request: ConfirmationRequest) -> Reply:
-        """Ask the user by the result of the call."""
+        """Return a result that asks the user."""
         state = self._make_id()
         answered: Json = {"decision": "ask", "reason": request.reason}
         if request.system_message:
@@ -107,14 +107,14 @@ class Questions:
         )
 
     def allow_again(self, call: Call, state: Any) -> None:
-        """Remember what the user allowed for when the call comes again with what the server wanted
-        to know."""
+        """Remember that the user allowed a call, for when the client repeats it with the input that
+        the server asked for."""
         if call.answered is not None and isinstance(state, str):
             _remember(self._allowed, state, _Question(call, call.answered))
 
     def resume(self, call: Call) -> Resumed | None:
-        """What became of the question about a call that comes again; None for any other call. What
-        the client had said to the server before is what the server gets."""
+        """Return the user's answer about a call that the client repeats; None for any other call.
+        The server gets the input that the client gave it before."""
         state = call.params.get("requestState")
         if not call.is_modern or not isinstance(state, str):
             return None
@@ -135,7 +135,7 @@ class Questions:
         return Resumed(asked.answered, _is_accepted(said))
 
     def _make_id(self) -> str:
-        """An id that the client alone gets to know: a server that knew it could have the user
+        """Return an id that only the client learns: a server that knew it could have the user
         answer a question of its own under it."""
         return f"{self._prefix}{next(self._numbers)}"
 

@@ -19,21 +19,21 @@ from hookline.serving.mcp.messages import (
 )
 from hookline.serving.mcp.results import Reply
 
-# Since 2026-07-28 each request says what a handshake said once.
+# Since 2026-07-28 each request has what the handshake had before.
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _PARAMETERS = frozenset({"name", "arguments", "task", "inputResponses", "requestState", "_meta"})
-# Larger ones are rounded where all numbers are doubles.
+# Readers that store numbers as doubles round larger ones.
 _LARGEST_ALIKE = 2**53 - 1
-# What ends a text in C, and half a character, which some replace by another.
+# NUL, which ends a text in C, and half a character, which some readers replace.
 _UNLIKE_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class Call(msgspec.Struct, eq=False):
-    """A call; ``arguments`` are what hooks read, ``params`` what the server gets. ``answered`` is
-    what BeforeTool hooks had said when the user allowed it, ``following`` the id under which the
-    server runs another tool that hooks have follow it. It ``has_turn`` while hooks may run."""
+    """A call; hooks read ``arguments``, the server gets ``params``. ``answered`` is what BeforeTool
+    hooks answered when the user allowed the call, ``following`` the id of a tool that hooks run
+    after it. It ``has_turn`` while its hooks may run."""
 
     fields: Json
     key: Key
@@ -48,37 +48,37 @@ class Call(msgspec.Struct, eq=False):
 
     @property
     def id(self) -> str | int:
-        """The client's id of it."""
+        """The client's id of the call."""
         id: str | int = self.fields["id"]
         return id
 
     @property
     def is_sent(self) -> bool:
-        """Whether the server has it, or had another that followed it."""
+        """True if it was sent to the server, answered or not."""
         return self.reply is not None
 
     @property
     def meta(self) -> Json:
-        """What the client says beside the call."""
+        """The metadata that the client sent with the call."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 
     @property
     def is_modern(self) -> bool:
-        """Whether it is of the generation without a handshake."""
+        """True if the client speaks the protocol without a handshake."""
         return PROTOCOL_VERSION in self.meta
 
     @property
     def is_task(self) -> bool:
-        """Whether its result is to be fetched later."""
+        """True if the client fetches the result later."""
         return self.params.get("task") is not None
 
     def says_the_same_as(self, other: "Call") -> bool:
-        """Whether it calls the same tool with the same arguments; True is not 1 here."""
+        """Return True for the same tool with the same arguments; True is not 1 here."""
         return self.name == other.name and encode(self.arguments) == encode(other.arguments)
 
     def to_server(self, arguments: Json) -> bytes:
-        """The message for the server; raises ValueError for what has no JSON."""
+        """Encode the message for the server; raises ValueError for what JSON cannot express."""
         params = self.params
         if arguments is not self.arguments:
             params = {**params, "arguments": arguments}
@@ -87,21 +87,21 @@ class Call(msgspec.Struct, eq=False):
 
 
 def read_call(message: Message) -> Call | Fault:
-    """The call of a message, or why nobody can tell what it calls."""
+    """Read the call of a message, or return the fault that makes it ambiguous or invalid."""
     key, params = key_of(message.id), message.fields.get("params")
 
     def fault(problem: str, code: int = INVALID_PARAMS) -> Fault:
         return Fault(message.raw, problem, code, message.id if key is not None else None)
 
     if key is None or isinstance(message.id, float):
-        return fault("the id of a call is a text or a whole number", INVALID_REQUEST)
+        return fault("the id of a call must be a text or a whole number", INVALID_REQUEST)
     if not _is_read_alike(message.id):
-        return fault("some servers read another id than this one", INVALID_REQUEST)
+        return fault("some servers would read its id as another one", INVALID_REQUEST)
     if not isinstance(params, dict):
         return fault("its params are not an object")
     variant = find_variant(params, _PARAMETERS)
     if variant is not None:
-        return fault(f"its key {variant!r} is another's in other letters")
+        return fault(f"its key {variant!r} is another key in other letters")
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str) or not name:
         return fault("it does not name a tool")
@@ -116,14 +116,14 @@ def read_call(message: Message) -> Call | Fault:
 
 
 def _is_read_alike(id: str | int) -> bool:
-    """Whether every server answers under the very id, and so under no other that is open too."""
+    """Return True if every server reads this very id, and cannot answer another open request."""
     if isinstance(id, str):
         return not _UNLIKE_TEXT.search(id)
     return abs(id) <= _LARGEST_ALIKE
 
 
 def can_be_asked(capabilities: Any) -> bool:
-    """Whether a client with these capabilities shows its user a form."""
+    """Return True if a client with these capabilities can show its user a form."""
     elicitation = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # One that says nothing of forms and links has forms.
+    # A client that names neither forms nor links has forms.
     return isinstance(elicitation, dict) and ("form" in elicitation or "url" not in elicitation)

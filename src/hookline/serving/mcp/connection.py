@@ -1,4 +1,4 @@
-"""HTTP to one address: bounded, no redirect followed, nothing taken from the environment."""
+"""HTTP to one address: bounded, follows no redirect, takes nothing from the environment."""
 
 import asyncio
 import ssl
@@ -12,27 +12,27 @@ from hookline.serving.mcp.address import Address
 try:
     import httpx
 except ImportError as error:
-    raise ImportError("MCP over HTTP needs httpx: pip install 'hookline[http]'") from error
+    raise ImportError("MCP over HTTP needs httpx; run pip install 'hookline[http]'") from error
 
 from hookline.web.transport import IDLE_SECONDS, MOST_IDLE, keep_alive_options, load_authorities
 
 CONNECT_SECONDS = 10.0
 WRITE_SECONDS = 60.0
-# What may follow all that was waited for: only when it has come is the connection used again.
+# Rest of a body after its response: the connection is used again only if the rest comes.
 DRAIN_SECONDS = 1.0
 DRAIN_BYTES = 64 * 1024
 
 
 class Failed(Exception):
-    """A request that gets no answer; the text says why, to people and to the client."""
+    """A request without an answer; the text tells people and the client why."""
 
 
 class Unreachable(Failed):
-    """The connection could not be made, or broke: it may work when tried again."""
+    """The connection could not be made, or broke; trying again may work."""
 
 
 class Answer:
-    """What a server answers, its body unread: ``pieces`` are to be had once."""
+    """The answer of a server, its body unread; ``pieces`` can be read once."""
 
     def __init__(self, response: "httpx.Response", name: str, limit: int) -> None:
         self.status: int = response.status_code
@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def location(self) -> str:
-        """Where a redirect leads, without what may be secret."""
+        """Where a redirect leads, without secrets."""
         if self._response.next_request is None:
             return "nowhere"
         url = self._response.next_request.url
@@ -69,7 +69,7 @@ class Answer:
         return value
 
     async def read(self) -> bytes:
-        """The whole body. Raises ``Failed`` where it is too large."""
+        """Read the whole body; raises ``Failed`` if it is too large."""
         body = bytearray()
         async for piece in self.pieces:
             body += piece
@@ -78,7 +78,7 @@ class Answer:
         return bytes(body)
 
     async def drain(self) -> None:
-        """Take the rest, if it is short and comes soon."""
+        """Read the rest, if it is short and comes soon."""
         size = 0
         with suppress(TimeoutError, Unreachable):
             async with asyncio.timeout(DRAIN_SECONDS):
@@ -98,7 +98,7 @@ class Answer:
 
 
 class Connection:
-    """``limit`` is the largest body that is read, in bytes."""
+    """Sends requests to one server; ``limit`` is the most bytes it reads of a body."""
 
     def __init__(self, address: Address, *, limit: int) -> None:
         self.name = f"the MCP server at {address.shown}"
@@ -117,7 +117,7 @@ class Connection:
     ) -> AsyncIterator[Answer]:
         """Send a request; ``on_sent`` is called when all of it is on its way. Raises ``Failed``."""
         accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
-        # Without compression what comes over the wire is what is kept.
+        # Without compression the limit holds for memory too.
         headers = {"accept": accept, "accept-encoding": "identity", **headers}
 
         async def trace(step: str, _: dict[str, Any]) -> None:
@@ -129,7 +129,9 @@ class Connection:
                 method, self._url, headers=headers, content=data, extensions={"trace": trace}
             ) as response:
                 if response.headers.get("content-encoding", "identity").lower() != "identity":
-                    raise Failed(f"{self.name} sent a compressed answer, which nobody asked for")
+                    raise Failed(
+                        f"{self.name} sent a compressed answer, which hookline did not ask for"
+                    )
                 answer = Answer(response, self.name, self.limit)
                 async with aclosing(answer.pieces):
                     yield answer
@@ -146,7 +148,7 @@ def make_size_error(name: str, limit: int) -> Failed:
 
 def _make_client(address: Address) -> "httpx.AsyncClient":
     transport = httpx.AsyncHTTPTransport(
-        # Authorities take tens of milliseconds to load, and plain HTTP never asks for them.
+        # Authorities take tens of milliseconds to load, and plain HTTP does not need them.
         verify=load_authorities() if address.is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
         limits=httpx.Limits(
@@ -159,7 +161,7 @@ def _make_client(address: Address) -> "httpx.AsyncClient":
     return httpx.AsyncClient(
         transport=transport,
         headers=[("user-agent", "hookline"), *address.headers],
-        # None to read: a call may take minutes, and an event stream be silent for hours.
+        # No timeout for reading: a call may take minutes, and a stream may be silent for hours.
         timeout=httpx.Timeout(None, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
         follow_redirects=False,
         trust_env=False,
@@ -167,13 +169,13 @@ def _make_client(address: Address) -> "httpx.AsyncClient":
 
 
 def _explain(error: "httpx.HTTPError") -> str:
-    """In our words where the error's own may have a header or the URL."""
+    """Say what went wrong, without the error's own text, which may have a header or the URL."""
     if isinstance(error, httpx.ConnectTimeout):
         return f"did not accept a connection in {CONNECT_SECONDS:.0f} s"
     if isinstance(error, httpx.ConnectError):
         return f"cannot be reached: {one_line(str(error)[:300])}"
     if isinstance(error, httpx.WriteTimeout):
-        return f"took nothing of a message in {WRITE_SECONDS:.0f} s"
+        return f"accepted no data for {WRITE_SECONDS:.0f} s"
     if isinstance(error, httpx.RemoteProtocolError):
-        return "broke HTTP, or ended the connection before its answer"
-    return "broke the connection"
+        return "violated HTTP, or closed the connection before its answer"
+    return "closed the connection"

@@ -1,7 +1,7 @@
-"""Server-sent events from a body that comes in pieces, as the HTML standard reads them, bounded.
+"""Parses server-sent events from a body in pieces, as the HTML standard says, with a limit.
 
-It works on bytes: fields and line ends are ASCII, so a character that two pieces share is whole
-again before anybody decodes it.
+It works on bytes: fields and line ends are ASCII, so a character that was cut between two pieces is
+whole again before it is decoded.
 """
 
 import re
@@ -13,7 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLarge(Exception):
-    """An event has more bytes than may be kept."""
+    """An event has more bytes than the limit."""
 
 
 class Event(NamedTuple):
@@ -22,10 +22,10 @@ class Event(NamedTuple):
 
 
 class EventParser:
-    """The events of one stream; what of it is kept has at most ``limit`` bytes.
+    """The parser of one stream; it keeps at most ``limit`` bytes.
 
-    ``last_id`` is the id of the last event that came whole, ``retry`` the milliseconds that the
-    server asks a client to wait before it connects again.
+    ``last_id`` is the id of the last complete event, ``retry`` the milliseconds that the server
+    asks a client to wait before it connects again.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,7 +39,7 @@ class EventParser:
         self._first_line = True
 
     def feed(self, piece: bytes) -> Iterator[Event]:
-        """The events that end in this piece. Raises ``EventTooLarge``."""
+        """Yield the events that end in this piece; raises ``EventTooLarge``."""
         if not piece:
             return
         if self._after_cr and piece[0] == 0x0A:

@@ -1,8 +1,8 @@
 """An MCP server over streamable HTTP, of either protocol generation.
 
-Each message of the client is a POST of its own. The answer to a request comes as JSON or as a
-stream of events, in which the server may first say and ask other things; what belongs to no
-request comes in the stream of a GET. Until 2025-11-25 there is a session; from 2026-07-28 on each
+Each message of the client is one POST. The server answers a request with JSON or with a stream of
+events, in which other messages and requests may come before the response; messages that belong to
+no request come in the stream of a GET. Until 2025-11-25 there is a session; from 2026-07-28 on each
 request stands alone, and closing its stream cancels it.
 """
 
@@ -36,15 +36,15 @@ from hookline.serving.mcp.routing import (
 )
 from hookline.serving.mcp.server import ServerGone
 
-# For what has no answer: a notification, a response, the end of a session.
+# For messages without an answer: a notification, a response, the end of a session.
 ACCEPT_SECONDS = 30.0
-# Before what follows goes out all the same: a server may accept a message when it is done with it.
+# Then the next message goes out anyway: some servers accept a message only when done with it.
 ORDER_SECONDS = 2.0
 DELETE_SECONDS = 2.0
 FLUSH_SECONDS = 1.0
-# A server of the handshake's generation need not answer what was cancelled, nor end its stream.
+# A server with a handshake need not answer a cancelled request, nor end its stream.
 CANCEL_SECONDS = 5.0
-# Each holds a connection; the default of macOS are 256 descriptors.
+# Each holds a connection; macOS allows 256 descriptors by default.
 MAX_CALLS = 100
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 60.0
@@ -58,22 +58,22 @@ TRANSPORT_FAILED = -32000
 
 
 class _NotFound(Failed):
-    """Nothing is at the URL: a client that tries the newest generation first tries an older one."""
+    """Nothing is at the URL; a client that tried the newest protocol then tries an older one."""
 
 
 @dataclass(eq=False)
 class _Call:
-    """A request of the client, until its response has come."""
+    """A request of the client that waits for its response."""
 
     message: Message
     data: bytes
-    # The headers that repeat what it says; those of the handshake's generation have none.
+    # The headers that repeat parts of the message; empty in the protocol with a handshake.
     routing: Mapping[str, str]
-    # What the client sent next may go out.
+    # Set when the client's next message may go out.
     on_its_way: asyncio.Event = field(default_factory=asyncio.Event)
     sent: bool = False
     answered: bool = False
-    # Of our own: the client does not see its response.
+    # Sent by us; the client does not see the response.
     own: bool = False
     response: Message | None = None
     task: "asyncio.Task[None] | None" = None
@@ -89,13 +89,13 @@ class _Call:
 
     def mark_sent(self) -> None:
         self.sent = True
-        if self.message.method != "initialize":  # what follows it needs its session
+        if self.message.method != "initialize":  # the next messages need its session
             self.on_its_way.set()
 
 
 @dataclass
 class _Position:
-    """How far a stream of events was read, and when to ask for its rest."""
+    """How far a stream of events was read, and when to ask for the rest."""
 
     last_id: str = ""
     retry: int | None = None
@@ -126,7 +126,7 @@ class _Initialized(msgspec.Struct):
 
 
 class HttpServer:
-    """A ``Server`` at a URL. To be entered before it is used; leaving closes it."""
+    """A ``Server`` at a URL; use it as an async context manager."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class HttpServer:
         allow_http: bool = False,
         max_message: int = MAX_MESSAGE,
     ) -> None:
-        """Raises ``AddressError`` where the URL or a header cannot be used."""
+        """Raises ``AddressError`` if the URL or a header cannot be used."""
         address = read_address(url, headers, allow_http=allow_http)
         self._connection = Connection(address, limit=max_message)
         self._request = self._connection.request
@@ -152,7 +152,7 @@ class HttpServer:
         self._tools: dict[str, Mirrored] = {}
         self._version: str | None = None
         self._session: str | None = None
-        # Messages with which the client began its session, to begin another when it is lost.
+        # The messages that began the session, to begin another when it is lost.
         self._hello: bytes | None = None
         self._ready: bytes | None = None
         self._lost = False
@@ -205,7 +205,7 @@ class HttpServer:
             while not self._incoming.empty():
                 self._incoming.get_nowait()
             self._incoming.put_nowait(None)
-            while not self._outgoing.empty():  # who waits to put more there does not wait on
+            while not self._outgoing.empty():  # wake senders that wait for room in the queue
                 self._outgoing.get_nowait()
                 await asyncio.sleep(0)
         return 0
@@ -234,13 +234,13 @@ class HttpServer:
             warn(text)
 
     async def _send_queued(self) -> None:
-        """In order: nothing is sent before what the client sent earlier is on its way."""
+        """Send the queued messages in order: each one after the one before it is on its way."""
         while True:
             data = await self._outgoing.get()
             try:
                 message = read_message(data)
             except msgspec.MsgspecError:
-                message = Message()  # the server says what is wrong with it
+                message = Message()  # the server will say what is wrong with it
             try:
                 await self._send_message(message, data)
             except Exception as error:
@@ -274,8 +274,7 @@ class HttpServer:
             self._listener = None
 
     def _cancel_call(self, request: Id) -> bool:
-        """End a request that the client no longer waits for; False where the server is to be told
-        by a message."""
+        """Cancel a request of the client; return False if the server must be told by a message."""
         call = self._calls.get(request)
         if call is None:
             return self._hello is None
@@ -287,7 +286,7 @@ class HttpServer:
         return False
 
     async def _send_notice(self, message: Message, data: bytes) -> None:
-        """Send what has no answer."""
+        """Send a message that has no answer: a notification or a response."""
         headers = self._build_headers(message, build_routing_headers(message, self._tools))
         what = "a response" if message.method is UNSET else one_line(message.method[:100])
         try:
@@ -308,11 +307,11 @@ class HttpServer:
             self._listener = self._spawn(self._follow_session_stream())
 
     async def _run_call(self, call: _Call) -> None:
-        """Send a request, and pass on what is said until its response."""
+        """Send a request, and pass on all messages up to its response."""
         try:
             is_lost = self._lost and not call.is_stateless and call.message.method != "initialize"
             if self._slots.locked() or is_lost:
-                call.on_its_way.set()  # it has to wait, and nothing else has to wait for it
+                call.on_its_way.set()  # it has to wait, and must not hold up the next messages
             async with self._slots:
                 if is_lost:
                     await self._renew_session()
@@ -357,7 +356,7 @@ class HttpServer:
         await self._resume_stream(call, position, session)
 
     async def _resume_stream(self, call: _Call, position: _Position, session: str | None) -> None:
-        """Ask for the rest of a stream that broke off, where the server can send it again."""
+        """Ask for the rest of a stream that broke off, if the server can resume it."""
         failures = 0
         while not call.answered:
             is_over = session is not None and session != self._session
@@ -375,7 +374,7 @@ class HttpServer:
             failures = 0 if position.last_id != before else failures + 1
 
     async def _follow_stream(self, answer: Answer, position: _Position, call: _Call | None) -> None:
-        """Pass on the messages of a stream up to the response to the call, or to its end."""
+        """Pass on the messages of a stream, up to the response to the call or to the end."""
         parser = EventParser(self._connection.limit)
         try:
             async for piece in answer.pieces:
@@ -391,10 +390,10 @@ class HttpServer:
         except EventTooLarge:
             raise make_size_error(self._name, self._connection.limit) from None
         except Unreachable:
-            return  # its end, as if the server had closed it
+            return  # as if the server had closed the stream
 
     async def _pass_on_body(self, data: bytes, call: _Call | None) -> None:
-        """Hand the client what the server said: in a stream of a call, or in none (None)."""
+        """Pass on one message or a batch; ``call`` is the request whose answer it is part of."""
         if data.lstrip()[:1] == b"[":
             try:
                 batch = msgspec.json.decode(data, type=list[msgspec.Raw])
@@ -413,18 +412,18 @@ class HttpServer:
             # Line ends are between tokens, the only place where JSON has them.
             data = data.replace(b"\n", b" ").replace(b"\r", b" ")
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            problem = f"{self._name} sent something that is no JSON-RPC message"
+            problem = f"{self._name} sent something that is not a JSON-RPC message"
             if call is not None:
                 raise Failed(problem) from None
-            self._warn_once(f"{problem}; it is left out")
+            self._warn_once(f"{problem}; it is dropped")
             return
         if message.is_response:
             call = self._calls.get(_get_id(message)) if call is None else call
-            # A server that refuses a message need not have read its id.
+            # A server may refuse a message without having read its id.
             is_nameless = _get_id(message) is None and message.error is not UNSET
             if call is None or call.answered or not (is_nameless or _get_id(message) == call.id):
                 self._warn_once(
-                    f"{self._name} sent a response that no request waits for; it is left out"
+                    f"{self._name} sent a response that no request waits for; it is dropped"
                 )
                 return
             if is_nameless:
@@ -448,7 +447,7 @@ class HttpServer:
             self._tools |= find_mirrored_arguments(response.result)
 
     async def _pass_on_refusal(self, answer: Answer, call: _Call, session: str | None) -> None:
-        """The server's own error where it gives one, else one that says what its status means."""
+        """Pass on the server's own error; if there is none, raise one that explains the status."""
         error: Message | None = None
         if answer.media_type == "application/json":
             body = await answer.read()
@@ -456,7 +455,7 @@ class HttpServer:
                 error = read_message(body)
         if error is None or error.error is UNSET:
             raise self._explain_refusal(answer, session)
-        # One that names no request may be for the session, which is gone then.
+        # An error without an id may mean that the server lost the session.
         refusal = self._explain_refusal(answer, session if _get_id(error) is None else None)
         if answer.status == 404 and _get_id(error) is None and session is not None:
             raise refusal
@@ -473,12 +472,12 @@ class HttpServer:
         if answer.is_redirect:
             return Failed(
                 f"{self._name} answered with a redirect to {answer.location}, which "
-                "hookline does not follow; if that is the server, use its URL"
+                "hookline does not follow; if the server is there, use that URL"
             )
         if status in (401, 403):
             text = (
-                f"{self._name} refused the request with {meaning}; hookline does not sign in by "
-                'itself: give credentials with --header "Authorization: Bearer TOKEN"'
+                f"{self._name} refused the request with {meaning}; give credentials with "
+                '--header "Authorization: Bearer TOKEN", as hookline does not sign in by itself'
             )
             self._warn_once(text)
             return Failed(text)
@@ -487,13 +486,13 @@ class HttpServer:
                 self._lost = True
                 warn(f"{self._name} no longer knows the session; the next request begins another")
             return Failed(
-                f"{self._name} no longer knows this session, so the request was not run and what "
-                "the server kept for the session is gone; the next request begins a new session"
+                f"{self._name} no longer knows this session, so the request did not run, and the "
+                "server's state of the session is lost; the next request begins a new session"
             )
         if status in (404, 405) and self._session is None:
             return (_NotFound if status == 404 else Failed)(
-                f"{self._name} answered with {meaning}: there is no MCP server at this URL, or one "
-                "of the HTTP+SSE transport of 2024-11-05, which hookline does not speak"
+                f"{self._name} answered with {meaning}: there is no MCP server at this URL, or it "
+                "uses the HTTP+SSE transport of 2024-11-05, which hookline does not support"
             )
         return Failed(f"{self._name} answered with {meaning}")
 
@@ -510,7 +509,7 @@ class HttpServer:
                 if self._version != version:
                     raise Failed(
                         f"{self._name} now speaks version {self._version} of MCP, not {version}; "
-                        "start hookline mcp again"
+                        "restart hookline mcp"
                     )
                 self._lost = False
             finally:
@@ -519,7 +518,7 @@ class HttpServer:
                 await self._send_notice(read_message(self._ready), self._ready)
 
     async def _follow_session_stream(self) -> None:
-        """Pass on what belongs to no request, as long as the session lasts."""
+        """Pass on messages that belong to no request, as long as the session lasts."""
         position, failures = _Position(), 0
         while True:
             before = position.messages
@@ -532,9 +531,9 @@ class HttpServer:
                     elif answer.status < 500 and answer.status != 429:
                         if answer.status in (401, 403):
                             self._explain_refusal(answer, None)
-                        return  # the server has no such stream, or no longer this session
+                        return  # the server has no such stream, or lost the session
             except Unreachable:
-                pass  # requests say so
+                pass  # requests report that
             except Failed as failure:
                 self._warn_once(str(failure))
             failures = 0 if position.messages != before else failures + 1
@@ -553,7 +552,7 @@ class HttpServer:
     def _read_session(self, answer: Answer) -> str | None:
         session = answer.header(SESSION)
         if session is not None and not _HEADER_VALUE.fullmatch(session):
-            raise Failed(f"{self._name} gave a session id that no header can have")
+            raise Failed(f"{self._name} sent a session id that cannot be a header")
         return session
 
 

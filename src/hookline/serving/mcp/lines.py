@@ -1,7 +1,7 @@
-"""Lines in and out of descriptors on asyncio's loop: bounded in size, and never half a line.
+"""Reads and writes lines over descriptors in asyncio: bounded in size, and never half a line.
 
-asyncio's own streams take pipes and sockets alone, a cancelled write of theirs is on its way all
-the same, and a blocking standard stream is the parent's to keep so when this process ends.
+asyncio's own streams take only pipes and sockets, cannot cancel a write, and would leave the
+parent's standard streams non-blocking when this process ends.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ import os
 import select
 from collections import deque
 
-# A larger message than any host sends; it is held in memory a few times over while hooks read it.
+# Larger than any host sends; a message is in memory a few times while hooks read it.
 MAX_MESSAGE = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
-# More than this is not taken while the reader of it has not kept up.
+# A writer waits while more than this is unread.
 _HIGH_WATER = 256 * 1024
 
 
 class MessageTooLong(Exception):
-    """A line has no end within the largest size there may be."""
+    """A line is longer than the limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -27,7 +27,7 @@ class MessageTooLong(Exception):
 
 
 class Lines:
-    """The lines that come out of a descriptor, which is closed with it."""
+    """The lines of a descriptor, which it owns and closes."""
 
     def __init__(self, fd: int, *, limit: int = MAX_MESSAGE) -> None:
         self._fd = fd
@@ -39,8 +39,8 @@ class Lines:
         self._waiter: asyncio.Future[None] | None = None
 
     async def next(self) -> bytes | None:
-        """The next line that is not blank, without its end; None once there will be no more.
-        Raises MessageTooLong."""
+        """Return the next line that is not blank, without its end; None after the last. Raises
+        MessageTooLong."""
         while True:
             end = self._buffer.find(b"\n", self._searched)
             if max(end, 0) > self._limit or (end < 0 and len(self._buffer) > self._limit):
@@ -58,13 +58,13 @@ class Lines:
                 return None
 
     def abandon(self) -> None:
-        """Give what there is to be read now, and then the end: its writer is gone, though
-        somebody else may hold the other side open."""
+        """Return what can be read now, and then the end: the writer is gone, though another
+        process may hold the other side open."""
         self._is_abandoned = True
         self._wake()
 
     def close(self) -> None:
-        """Read no more; lines that were read already can be had."""
+        """Stop reading; ``next`` still returns the lines that were read."""
         if self._fd >= 0:
             self._unwatch()
             os.close(self._fd)
@@ -101,28 +101,28 @@ class Lines:
             self.ended.set()
 
     async def _wait_until_readable(self) -> None:
-        """Wait until the descriptor has something; it stays a blocking one."""
+        """Wait until the descriptor has data, without making it non-blocking."""
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
         try:
             loop.add_reader(self._fd, self._wake)
         except OSError:
-            # A regular file, which always has.
+            # A regular file, which is always readable.
             await asyncio.sleep(0)
             return
         try:
             await self._waiter
         finally:
             self._waiter = None
-            # Closed meanwhile, its number may be somebody else's by now.
+            # If it was closed in the meantime, its number may be in use again.
             if self._fd >= 0:
                 self._unwatch()
 
 
 class Outlet:
-    """What goes into a descriptor, which is closed with it, in the order it was written.
+    """Writes lines to a descriptor, which it owns and closes, in order.
 
-    A write never waits: ``drain`` does, so that who is cancelled meanwhile leaves no half a line.
+    ``write`` never waits, ``drain`` does: so a caller that is cancelled leaves no half a line.
     """
 
     def __init__(self, fd: int) -> None:
@@ -136,7 +136,7 @@ class Outlet:
         self.lost: OSError | None = None
 
     def write(self, line: bytes) -> None:
-        """Take a line without its end; of what nobody reads any more ``lost`` says why."""
+        """Queue a line, given without its end; dropped once ``lost`` says why nobody reads."""
         if self.lost is None:
             self._waiting.append(memoryview(line + b"\n"))
             self._size += len(line) + 1
@@ -144,18 +144,18 @@ class Outlet:
                 self._flush()
 
     async def drain(self, *, below: int = _HIGH_WATER) -> None:
-        """Wait until so little is left that more may be written."""
+        """Wait until at most ``below`` bytes are left to write."""
         while self._size > below and self.lost is None:
             if self._drained is None:
                 self._drained = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._drained)
 
     def close(self) -> None:
-        """Write no more; what is not out yet is lost."""
+        """Stop writing; drops what is not written yet."""
         if self._fd >= 0:
             self._unwatch()
             with contextlib.suppress(OSError):
-                # Others may have the same pipe or terminal.
+                # Other processes may share the pipe or terminal.
                 os.set_blocking(self._fd, self._was_blocking)
             os.close(self._fd)
             self._fd = -1
@@ -192,7 +192,7 @@ class Outlet:
         self._wake_drainers()
 
     def _wake_drainers(self) -> None:
-        """Have all who wait look again."""
+        """Let all callers of ``drain`` look again."""
         if self._drained is not None:
             drained, self._drained = self._drained, None
             drained.set_result(None)

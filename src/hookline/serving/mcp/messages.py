@@ -1,8 +1,8 @@
-"""JSON-RPC messages as every reader of a line would read them, or not at all.
+"""Reads JSON-RPC messages that every parser reads in the same way, and refuses all others.
 
-Parsers differ in what they make of a key that stands twice, of ``Method`` beside ``method``, of a
-carriage return between two tokens. A message that two readers could read as two messages would
-take a tool call past the hooks, so it is a fault here.
+Parsers differ over a key that occurs twice, ``Method`` beside ``method``, a carriage return between
+two tokens. A message that the server reads differently could take a tool call past the hooks, so it
+is a fault here.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 Json: TypeAlias = dict[str, Any]
-# An id as a key: 1 and "1" are two.
+# An id as a key: 1 and "1" differ.
 Key: TypeAlias = tuple[Literal["text", "number"], str | float]
 
 PARSE_ERROR = -32700
@@ -28,7 +28,7 @@ INITIALIZE = "initialize"
 DISCOVER = "server/discover"
 CANCELLED = "notifications/cancelled"
 TASK_RESULTS = ("tasks/result", "tasks/get")
-# What the proxy acts upon, and so must not be written in a way that only a server recognizes.
+# The proxy acts on these, so no spelling of them may be recognized by the server alone.
 _GUARDED = frozenset({CALL, LIST, INITIALIZE, DISCOVER, CANCELLED, *TASK_RESULTS})
 
 _FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
@@ -37,8 +37,8 @@ _BLANKS = " \t\n\r"
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message; ``raw`` is how it came, for who passes it on. ``is_doubled`` says that an object
-    somewhere in it has a key twice."""
+    """A message; ``raw`` is the line to pass on. ``is_doubled`` says that an object somewhere in it
+    has a key twice."""
 
     raw: bytes
     fields: Json
@@ -51,29 +51,29 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> Any:
-        """The id; None where there is none."""
+        """The id, or None."""
         return self.fields.get("id")
 
     @property
     def is_request(self) -> bool:
-        """Whether somebody is to answer it."""
+        """True if it needs an answer."""
         return "method" in self.fields and "id" in self.fields
 
     @property
     def is_response(self) -> bool:
-        """Whether it answers a request."""
+        """True if it answers a request."""
         return "method" not in self.fields
 
     @property
     def params(self) -> Json:
-        """The parameters, empty where they are no object."""
+        """The parameters; empty if they are not an object."""
         params = self.fields.get("params")
         return params if isinstance(params, dict) else {}
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A line, or a part of a batch, that is no message that can be passed on. ``id`` is of the
-    request that it might have been, or if it ``is_response`` of the one that it might answer."""
+    """A line, or a part of a batch, that cannot be passed on. ``id`` is that of the request it may
+    be or, if it ``is_response``, of the request it may answer."""
 
     raw: bytes
     problem: str
@@ -83,8 +83,8 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def read_messages(line: bytes) -> Iterator[Message | Fault]:
-    """The messages of a line: one, or those of a batch one by one."""
-    # Some write a mark of the encoding before their first line.
+    """Yield the messages of a line: one, or those of a batch one by one."""
+    # Some clients write a byte order mark before their first line.
     line = line.removeprefix(_BOM)
     try:
         text = line.decode()
@@ -100,51 +100,51 @@ def read_messages(line: bytes) -> Iterator[Message | Fault]:
         yield Fault(line, f"it is not JSON: {_explain(error)}", PARSE_ERROR)
         return
     if not parts:
-        yield Fault(line, "an empty batch holds no message")
+        yield Fault(line, "the batch is empty")
     for part in parts:
         yield _read_message(part)
 
 
 def key_of(id: Any) -> Key | None:
-    """An id as a key, None for what is no id."""
+    """Return an id as a key; None if it is not an id."""
     if isinstance(id, str):
         return "text", id
     return ("number", id) if isinstance(id, int | float) and not isinstance(id, bool) else None
 
 
 def find_variant(fields: Json, names: frozenset[str]) -> str | None:
-    """A key that some readers take for one of these names, and others do not."""
+    """Return a key that some readers take for one of these names, and others do not."""
     others = fields.keys() - names
     folded = {_fold(name) for name in names} if others else set()
     return next((key for key in others if _fold(key) in folded), None)
 
 
 def encode(fields: Json) -> bytes:
-    """A message as one line; raises ValueError for a number beyond all bounds, or for what is
-    nested too deeply."""
+    """Encode a message as one line; raises ValueError for an infinite number or nesting that is too
+    deep."""
     try:
         try:
             text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             if not text.isascii():
-                # Node's readline and Python's splitlines end a line at these; they are in strings.
+                # Node's readline and Python's splitlines end a line at these, even in strings.
                 for end in "\x85\u2028\u2029":
                     text = text.replace(end, f"\\u{ord(end):04x}")
             return text.encode()
         except UnicodeEncodeError:
-            # Half a surrogate pair has no UTF-8, but an escape.
+            # UTF-8 cannot encode half a surrogate pair; an escape can.
             return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 class _Reading:
-    """One look at a JSON text, which counts the objects that have a key twice."""
+    """Decodes one JSON text, and notes whether an object has a key twice."""
 
     def __init__(self) -> None:
         self.has_doubled = False
-        # The outermost object is completed last.
+        # Whether the outermost object has: it is built last.
         self.is_last_doubled = False
-        # NaN and the like, which Python writes and others do not read.
+        # NaN and the like, which Python writes and other parsers refuse.
         self.constants: list[str] = []
         self._decoder = json.JSONDecoder(
             object_pairs_hook=self._build, parse_constant=self.constants.append
@@ -161,7 +161,7 @@ class _Reading:
 
 
 def _split_batch(text: str) -> list[str]:
-    """The elements of an array as they are written."""
+    """Return the texts of the elements of an array."""
     scan = json.JSONDecoder().raw_decode
     parts: list[str] = []
     at = _skip_blanks(text, text.index("[") + 1)
@@ -186,8 +186,8 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _read_message(text: str) -> Message | Fault:
-    # A reader of lines may take a carriage return for the end of one; between tokens, the only
-    # place where JSON has them, they mean no more than a blank.
+    # Some readers end a line at a carriage return. JSON has them only between tokens, where a blank
+    # means the same.
     raw = text.replace("\r", " ").rstrip(" ").encode() if "\r" in text else text.encode()
     reading = _Reading()
     try:
@@ -205,15 +205,15 @@ def _read_message(text: str) -> Message | Fault:
 
 
 def _find_fault(fields: Json, reading: _Reading) -> tuple[str, int] | None:
-    """What is wrong with a message, and its code."""
+    """Return what is wrong with a message, and the code of the error."""
     if reading.constants:
         return f"it is not JSON: {reading.constants[0]}", PARSE_ERROR
     if reading.is_last_doubled:
         return "it has a key twice", INVALID_REQUEST
     variant = find_variant(fields, _FIELDS)
     if variant is not None:
-        return f"its key {variant!r} is another's in other letters", INVALID_REQUEST
-    # Some write all fields, and null into those they do not use.
+        return f"its key {variant!r} is another key in other letters", INVALID_REQUEST
+    # Some clients write all fields, with null for those they do not use.
     answers = [name for name in ("result", "error") if fields.get(name) is not None]
     if "method" not in fields:
         if len(answers) == 2 or not fields.keys() & {"result", "error"}:
@@ -232,7 +232,7 @@ def _find_fault(fields: Json, reading: _Reading) -> tuple[str, int] | None:
 
 
 def _fold(name: str) -> str:
-    """A name as the most lenient readers compare it; those in C end it at a NUL."""
+    """Return a name as the most lenient readers compare it; those in C end it at a NUL."""
     return name.partition("\0")[0].strip().casefold()
 
 

@@ -1,7 +1,7 @@
-"""Stands between an MCP client and an MCP server, and lets hooks decide about tool calls.
+"""Connects an MCP client and an MCP server, and lets hooks decide about tool calls.
 
-A response reaches the client only as the answer to a request that is open, so a result that hooks
-have to see has no other way. What hooks have no part in goes by at once, in its order.
+A response reaches the client only as the answer to an open request, so a result cannot bypass the
+hooks. Messages that hooks do not see pass at once, in order.
 """
 
 import asyncio
@@ -49,13 +49,13 @@ from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSo
 T = TypeVar("T")
 
 _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
-# Seconds: what calls under way have when one side is gone, and what the last lines have.
+# Seconds for open calls when one side is gone, and for the last lines.
 _LAST_CALLS = 3.0
 _LAST_LINES = 1.0
-# Calls whose hooks run at once; others wait. A hook takes three descriptors, of which a process may
-# have 256 on macOS, and one that cannot be started would let its call pass.
+# Calls whose hooks run at the same time; others wait. A hook takes three descriptors, a process may
+# have 256 on macOS, and a hook that cannot start would let its call pass.
 _MOST_TURNS = 16
-# Calls that run, wait for their turn or for the server; more are refused.
+# Calls that run, or wait for their turn or for the server; more are refused.
 _MOST_CALLS = 1000
 _MOST_CANCELLED = 10_000
 _MOST_TASKS = 10_000
@@ -64,16 +64,16 @@ _JSON = (b"{", b"[")
 # How deep a result may be nested; hooks read it within the objects of ``tool_response``.
 _DEEPEST = MAX_DEPTH - 5
 _TASK_ID = frozenset({"taskId"})
-# Requests that stay open for as long as there is a connection.
+# Requests that stay open as long as the connection.
 _LASTING = "subscriptions/"
 _GONE = "the MCP server has ended"
 _NO_LATER_RESULT = (
-    "hooks must see the result of {tool}, and a task gives it later; call it without a task"
+    "hooks must see the result of {tool}, and a task would give it later; call it without a task"
 )
 
 
 class _ServerInput(Exception):
-    """The server wants to know something before it goes on."""
+    """The server wants input before it goes on."""
 
     def __init__(self, result: Json) -> None:
         self.result = result
@@ -81,11 +81,11 @@ class _ServerInput(Exception):
 
 
 class _Stopped(Exception):
-    """Hooks have stopped the session while others looked at this call."""
+    """Hooks stopped the session while other hooks looked at this call."""
 
 
 class Proxy:
-    """One session; ``allows`` is which of the server's tools there are, all without it."""
+    """One session; ``allows`` says which tools of the server are allowed, None allows all."""
 
     def __init__(
         self,
@@ -103,12 +103,12 @@ class Proxy:
         self._incoming = incoming
         self._outgoing = outgoing
         self._questions = Questions(outgoing.write)
-        # The client's requests that nobody has answered, and calls of our own: what was asked.
+        # The client's open requests (a call, or the method of another), and our own calls.
         self._open: dict[Key, Call | str] = {}
         self._own: dict[str, asyncio.Future[Reply]] = {}
-        # Requests that the client has cancelled, and the server may yet answer; oldest first.
+        # Requests that the client cancelled, and the server may still answer; oldest first.
         self._cancelled: dict[Key, None] = {}
-        # The tools whose results tasks will give.
+        # By the id of a task, the tool whose result it will give.
         self._results_of: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(_MOST_TURNS)
@@ -124,8 +124,8 @@ class Proxy:
         self._closing: asyncio.Task[int] | None = None
 
     async def run(self) -> int:
-        """Serve until one side is gone, and leave nothing running; the server's exit code, 1 if a
-        message was too long to be passed on."""
+        """Serve until one side is gone, and leave nothing running; return the server's exit code, 1
+        if a message was too long to pass on."""
         client = asyncio.create_task(self._read_client())
         server = asyncio.create_task(self._read_server())
         reason = SessionEndReason.OTHER
@@ -137,7 +137,7 @@ class Proxy:
                 if not server.done():
                     reason = SessionEndReason.EXIT
                     await self._wait_for_answers(server)
-                    # It may have more to say when it has heard all.
+                    # A server may answer only after its input ended.
                     await asyncio.wait([self._close_server()])
                 self._fail_calls()
                 if self._tasks:
@@ -150,7 +150,7 @@ class Proxy:
         return 1 if self._has_failed else code
 
     async def _wait_for_answers(self, server: "asyncio.Task[None]") -> None:
-        """The client sends no more: give what is open a moment to be answered."""
+        """The client sends no more: wait a moment for answers to open requests."""
         if any(not _is_lasting(request) for request in self._open.values()):
             self._settled = asyncio.get_running_loop().create_future()
             ends = asyncio.FIRST_COMPLETED
@@ -217,7 +217,7 @@ class Proxy:
         try:
             await work
         except ServerGone as error:
-            # Its end is seen where it is read from; the client may be waiting for this one.
+            # _read_server sees the end of the server; the client may wait for this answer.
             if isinstance(message, Message) and message.is_request:
                 self._close_request(key_of(message.id))
                 self._answer_error(message.id, SERVER_GONE, str(error))
@@ -230,7 +230,7 @@ class Proxy:
     async def _handle_client_message(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
             warn(f"a message of the MCP client was refused (id {message.id!r}): {message.problem}")
-            # The id of a response is the server's, and may be that of another request here.
+            # A response has the server's id, which another request of the client may have too.
             id = None if message.is_response else message.id
             problem = f"hookline mcp does not pass this on: {message.problem}"
             await self._turn_down(id, message.code, problem)
@@ -252,7 +252,7 @@ class Proxy:
             if method in TASK_RESULTS and not await self._may_fetch(message):
                 return
             self._open[key] = str(method)
-        # Without an id there is no answer with which the server could introduce itself.
+        # Without an id there is no answer in which the server names itself.
         if method in (INITIALIZE, DISCOVER) and key is not None:
             if method == INITIALIZE:
                 self._can_be_asked = can_be_asked(message.params.get("capabilities"))
@@ -261,17 +261,17 @@ class Proxy:
         await self._server.send(message.raw)
 
     async def _refuse_open_id(self, key: Key) -> bool:
-        """Whether a request has the id of one that the server may yet answer; then it is refused,
-        as an answer could be taken for that of the other."""
+        """Refuse a request with the id of one that the server may still answer, whose answer could
+        be taken for that of this one; return True if it was refused."""
         if key not in self._open and key not in self._cancelled:
             return False
-        problem = f"a request with the id {key[1]!r} is open"
+        problem = f"a request with the id {key[1]!r} is still open; use a new id"
         await self._turn_down(key[1], INVALID_REQUEST, problem)
         return True
 
     async def _take_call(self, message: Message) -> None:
         if not message.is_request:
-            warn("a tools/call of the MCP client was dropped, as it has no id")
+            warn("a tools/call of the MCP client has no id, so it was dropped")
             return
         call = read_call(message)
         if isinstance(call, Fault):
@@ -294,7 +294,7 @@ class Proxy:
             await self._server.send(call.to_server(call.arguments))
         elif len(self._tasks) >= _MOST_CALLS:
             self._close_request(call.key)
-            problem = f"{_MOST_CALLS} calls are open; wait for one of them"
+            problem = f"{_MOST_CALLS} calls are open; wait until one of them is answered"
             await self._turn_down(call.id, SERVER_GONE, problem)
         else:
             call.task = self._spawn(self._run_call(call))
@@ -329,7 +329,7 @@ class Proxy:
 
     @asynccontextmanager
     async def _leave_turn(self, call: Call) -> AsyncIterator[None]:
-        """Let the hooks of other calls run while this one waits for somebody else."""
+        """Let the hooks of other calls run while this call waits for the server or the user."""
         self._end_turn(call)
         try:
             yield
@@ -339,7 +339,10 @@ class Proxy:
     async def _call_with_hooks(self, call: Call) -> Reply:
         name = self._tools.name_for_hooks(call.name)
         if not is_json(call.arguments):
-            return refuse("hooks cannot be shown all of its arguments", is_modern=call.is_modern)
+            return refuse(
+                "hooks cannot read all of its arguments",
+                is_modern=call.is_modern,
+            )
         if call.is_task and self._hooks.may_answer(_AFTER, name):
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
         resumed = self._questions.resume(call)
@@ -385,7 +388,7 @@ class Proxy:
         return apply_outcome(outcome, is_modern=call.is_modern)
 
     async def _run_tool(self, call: Call, arguments: ToolInput) -> Reply:
-        """Have the server run the tool; what it wants to know first is raised."""
+        """Let the server run the tool; raises _ServerInput if the server wants input first."""
         if self._stop_reason is not None:
             raise _Stopped(self._stop_reason)
         call.reply = asyncio.get_running_loop().create_future()
@@ -393,13 +396,13 @@ class Proxy:
             await self._server.send(call.to_server(arguments))
             reply = _check_depth(await call.reply)
         if reply.needs_input:
-            # Nothing else in it has been seen by a hook.
+            # Drop the rest: no hook has seen it.
             wanted = ("resultType", "inputRequests", "requestState")
             raise _ServerInput({k: v for k, v in reply.result.items() if k in wanted})
         return self._check_finished(call, reply)
 
     def _check_finished(self, call: Call, reply: Reply) -> Reply:
-        """The reply; an error if its result is to come later, and hooks would have to see it."""
+        """Return the reply, or a refusal if its result comes later and hooks must see it."""
         if not reply.is_unfinished:
             return reply
         name = self._tools.name_for_hooks(call.name)
@@ -411,7 +414,7 @@ class Proxy:
         return reply
 
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
-        """How to run another tool of this server, named as hooks read it or as the server does."""
+        """Find another tool of this server, by its name for hooks or for the server."""
         tool = name.removeprefix(self._tools.name_for_hooks(""))
         if self._tools.find_refusal(tool) is not None:
             return None
@@ -420,7 +423,7 @@ class Proxy:
             if self._stop_reason is not None:
                 raise _Stopped(self._stop_reason)
             id = call.following = f"hookline-{secrets.token_hex(16)}"
-            # Progress of it would be taken for that of the call.
+            # The client would take its progress for that of the call.
             meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
             params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
             fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
@@ -433,14 +436,16 @@ class Proxy:
                 del self._own[id]
                 call.following = None
             if reply.is_unfinished:
-                problem = f"{tool} wants input or gives its result later, and runs only by itself"
+                problem = (
+                    f"{tool} wants input or gives its result later, so it cannot follow a call"
+                )
                 return refuse(problem, is_modern=call.is_modern)
             return reply
 
         return FollowingTool(run, self._tools.name_for_hooks(tool), self._tools.describe(tool))
 
     async def _fire_notification(self, request: ConfirmationRequest) -> None:
-        """Fire the Notification of a question that the user is about to be asked."""
+        """Fire the Notification event for a question to the user."""
         tool = request.tool_name.removeprefix(self._tools.name_for_hooks(""))
         told = tool_notification(
             {
@@ -456,7 +461,7 @@ class Proxy:
         )
 
     async def _cancel_request(self, message: Message) -> None:
-        """Forget a request that the client has cancelled, and tell the server if it has it."""
+        """Forget a request that the client cancelled, and tell the server if it has it."""
         key = key_of(message.params.get("requestId"))
         request = self._open.get(key) if key is not None else None
         if request is None or key is None:
@@ -468,7 +473,7 @@ class Proxy:
         raw, may_be_answered = message.raw, True
         if isinstance(request, Call) and request.task is not None:
             may_be_answered = request.reply is not None and not request.reply.done()
-            # The wait for the reply ends with it.
+            # This also ends its wait for the reply.
             request.task.cancel()
             if not request.is_sent:
                 return
@@ -483,11 +488,11 @@ class Proxy:
         await self._server.send(raw)
 
     async def _may_fetch(self, message: Message) -> bool:
-        """Whether a task's result may pass; without a word of refusal it may not."""
+        """Return True if a task's result may pass; if not, refuse the request."""
         has_variant = find_variant(message.params, _TASK_ID) is not None
         if not has_variant and not self._must_be_seen(message.params.get("taskId")):
             return True
-        problem = "hooks must see the results of tools, and a task's pass by"
+        problem = "hooks must see the results of tools, and the result of a task bypasses them"
         await self._turn_down(message.id, INVALID_REQUEST, problem)
         return False
 
@@ -495,7 +500,7 @@ class Proxy:
         name = self._results_of.get(task_id) if isinstance(task_id, str) else None
         if name is not None:
             return self._hooks.may_answer(_AFTER, name)
-        # It may be of any tool.
+        # The task may be of any tool.
         system = self._hooks.config.get_hook_system()
         if system is None:
             return False
@@ -504,10 +509,10 @@ class Proxy:
 
     async def _handle_server_message(self, message: Message | Fault) -> None:
         if isinstance(message, Fault):
-            # A log may be told what no reader takes for a message, but no result.
+            # Log plain text, but no JSON: that may be a result, which hooks must see first.
             is_shown = message.code == PARSE_ERROR and not message.raw.strip().startswith(_JSON)
             text = message.raw[:_MOST_QUOTED].decode(errors="replace") if is_shown else "…"
-            warn(f"the MCP server wrote what is no message: {message.problem}: {text}")
+            warn(f"the MCP server wrote a line that is not a message: {message.problem}: {text}")
             if not message.is_response or message.id is None:
                 return
             problem = f"the MCP server's answer was refused: {message.problem}"
@@ -518,7 +523,7 @@ class Proxy:
             is_of_task = str(message.method).startswith("notifications/tasks")
             has_result = is_of_task and "result" in message.params
             if has_result and self._must_be_seen(message.params.get("taskId")):
-                warn("a task's result was dropped, as hooks must see the results of tools")
+                warn("the result of a task was dropped, as hooks must see the results of tools")
             else:
                 self._outgoing.write(message.raw)
             return
@@ -535,7 +540,7 @@ class Proxy:
             return
         key = key_of(message.id)
         if key is None and reply.error is not None:
-            # It could not read something, and does not know what.
+            # The server could not read a message, nor its id.
             self._outgoing.write(message.raw)
             return
         request = self._open.get(key) if key is not None else None
@@ -543,14 +548,14 @@ class Proxy:
             if request.reply is not None and not request.reply.done():
                 request.reply.set_result(doubtful)
                 return
-            # The server does not have it yet, or has answered it.
+            # The server does not have the call yet, or has answered it already.
             request = None
         if key is None or request is None:
             if key is not None and key in self._cancelled:
                 del self._cancelled[key]
             else:
-                # What it says is for hooks to see first, so it is in no log either.
-                warn(f"the MCP server answered what nobody has asked (id {message.id!r})")
+                # Not its content: hooks must see a result first.
+                warn(f"the MCP server answered a request that is not open (id {message.id!r})")
             return
         if isinstance(request, Call):
             self._close_request(key)
@@ -587,12 +592,12 @@ class Proxy:
             self._session = self._spawn(start())
 
     async def _pass_on_introduction(self, message: Message, session: "asyncio.Task[None]") -> None:
-        """Pass the server's introduction on when SessionStart hooks have answered."""
+        """Pass on the server's answer to initialize when SessionStart hooks have answered."""
         await asyncio.wait([session])
         self._outgoing.write(self._add_instructions(message))
 
     def _add_instructions(self, message: Message) -> bytes:
-        """The server's introduction, with what SessionStart hooks tell the model."""
+        """Add what SessionStart hooks tell the model to the server's answer to initialize."""
         result = message.fields.get("result")
         if not self._instructions or not isinstance(result, dict):
             return message.raw
@@ -605,7 +610,7 @@ class Proxy:
             await self._face.session_end(reason)
 
     def _fail_calls(self) -> None:
-        """Let those who wait for the server know that it is gone."""
+        """Fail the calls that wait for the server: it is gone."""
         calls = [request for request in self._open.values() if isinstance(request, Call)]
         for waiting in (*(call.reply for call in calls), *self._own.values()):
             if waiting is not None and not waiting.done():
@@ -619,7 +624,7 @@ class Proxy:
             self._settled.set_result(None)
 
     async def _turn_down(self, id: Any, code: int, problem: str) -> None:
-        """Answer a message that goes no further; no more are taken while nobody reads that."""
+        """Refuse a message; wait until the client reads, before taking more."""
         self._answer_error(id, code, problem)
         await self._outgoing.drain()
 
@@ -644,10 +649,10 @@ class Proxy:
 
 
 def _check_depth(reply: Reply) -> Reply:
-    """The reply; an error if hooks could not be shown all of it."""
+    """Return the reply, or an error if hooks cannot read all of it."""
     if is_json(reply.result, _DEEPEST) and is_json(reply.error, _DEEPEST):
         return reply
-    problem = "the MCP server's answer cannot be passed on: hooks cannot be shown all of it"
+    problem = "the MCP server's answer cannot be passed on: hooks cannot read all of it"
     return Reply(error={"code": INTERNAL_ERROR, "message": problem})
 
 
@@ -656,7 +661,7 @@ def _is_lasting(request: Call | str) -> bool:
 
 
 async def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """The result of what must come to its end, however often the caller is told to end."""
+    """Run a coroutine to its end, however often the caller is cancelled; return its result."""
     task = asyncio.ensure_future(work)
     while not task.done():
         try:

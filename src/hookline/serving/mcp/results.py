@@ -1,7 +1,7 @@
 """A tool's answer as hooks read it, and as the client gets it after them.
 
-Hosts show ``structuredContent`` alone where there is one, so what hooks add would be lost in
-``content``, and what they replace would still be read: neither keeps it.
+If there is ``structuredContent``, hosts show only that: they would not show what hooks add to
+``content``, and would still show what hooks replaced. So a changed answer has none.
 """
 
 from typing import Any
@@ -16,14 +16,14 @@ INPUT_REQUIRED = "input_required"
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a server answered to a call: a result, or the error of a call that has none."""
+    """A server's answer to a call: a result or an error."""
 
     result: Any = None
     error: Any = None
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the result itself is to come later, in an answer to something else."""
+        """True if the actual result comes later, in an answer to another request."""
         if not isinstance(self.result, dict):
             return False
         kind = self.result.get("resultType", COMPLETE)
@@ -31,23 +31,23 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def needs_input(self) -> bool:
-        """Whether the server wants to know something before it goes on with the call."""
+        """True if the server wants input before it goes on with the call."""
         return isinstance(self.result, dict) and self.result.get("resultType") == INPUT_REQUIRED
 
     @property
     def task_id(self) -> str | None:
-        """The task that the result is to come from."""
+        """The id of the task that gives the result later."""
         task = self.result.get("task", self.result) if isinstance(self.result, dict) else None
         found = task.get("taskId") if isinstance(task, dict) else None
         return found if isinstance(found, str) else None
 
 
 def read_reply(reply: Reply) -> ToolResult:
-    """All of an answer, as hooks read it: texts as one text, other content block by block, and
-    the rest as ``metadata``."""
+    """Read an answer as hooks see it: texts as one text, other content block by block, and the
+    rest as ``metadata``."""
     if reply.error is not None:
-        said = reply.error.get("message") if isinstance(reply.error, dict) else None
-        text = said if isinstance(said, str) else text_of(reply.error)
+        message = reply.error.get("message") if isinstance(reply.error, dict) else None
+        text = message if isinstance(message, str) else text_of(reply.error)
         return ToolResult(text, metadata={"error": reply.error}, error=ToolError("mcp_error", text))
     result = reply.result
     if not isinstance(result, dict):
@@ -71,7 +71,7 @@ def read_reply(reply: Reply) -> ToolResult:
 
 
 def apply_outcome(outcome: ToolOutcome, *, is_modern: bool) -> Reply:
-    """What the client gets: the server's own answer where hooks left it alone."""
+    """Make the answer for the client: the server's own if hooks left it alone."""
     if not outcome.ran:
         return refuse(outcome.text, is_modern=is_modern)
     reply: Reply = outcome.value
@@ -96,7 +96,7 @@ def apply_outcome(outcome: ToolOutcome, *, is_modern: bool) -> Reply:
 
 
 def refuse(reason: str, *, is_modern: bool) -> Reply:
-    """The answer to a call that did not run: a result, so that the model reads why."""
+    """Make the answer to a call that did not run: a result, so that the model reads why."""
     return _make_text_reply(reason, is_error=True, is_modern=is_modern)
 
 
@@ -115,8 +115,8 @@ def _is_plain_text(block: Any) -> bool:
 
 
 def _repeats(content: list[Any], structured: Any) -> bool:
-    """Whether texts say all of a structured content, as servers are asked to have them: as its
-    JSON, or for a value that was made an object of (``{"result": …}``) as that value."""
+    """Return True if the texts repeat the structured content, as the protocol asks servers to do:
+    as its JSON, or for a wrapped value (``{"result": …}``) as that value."""
     texts = [block.get("text") for block in content if isinstance(block, dict)]
     said = {form for text in texts if isinstance(text, str) for form in _list_forms(text)}
     if text_of(structured) in said:
@@ -127,7 +127,7 @@ def _repeats(content: list[Any], structured: Any) -> bool:
 
 
 def _list_forms(text: str) -> set[str]:
-    """A text, and if it is JSON the same without its spaces."""
+    """Return a text and, if it is JSON, the same JSON in compact form."""
     try:
         return {text, text_of(msgspec.json.decode(text))}
     except msgspec.MsgspecError:

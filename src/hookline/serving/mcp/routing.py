@@ -1,7 +1,7 @@
-"""What HTTP must know of a message: of which kind it is, and the headers that repeat what it says.
+"""Reads of a message what HTTP needs: its kind, and the headers that repeat parts of it.
 
-From 2026-07-28 on a server refuses a request whose headers disagree with its body, so they are made
-from the bytes that go out: a hook may have changed what the client sent.
+From 2026-07-28 on a server refuses a request whose headers disagree with its body. So they are made
+from the bytes that go out, as a hook may have changed what the client sent.
 """
 
 import base64
@@ -18,7 +18,7 @@ from hookline.wire.codec import decode
 VERSION = "mcp-protocol-version"
 
 Id: TypeAlias = str | int | float | None
-# Which header has which argument of a tool: by the argument's path, the header and its JSON type.
+# The arguments of a tool that go into headers: from the path to the header and the JSON type.
 Mirrored: TypeAlias = Mapping[tuple[str, ...], tuple[str, str]]
 
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -30,7 +30,7 @@ _MIRRORED_TYPES = ("string", "integer", "boolean")
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A JSON-RPC message, read only as far as it must be to pass it on."""
+    """A JSON-RPC message, read only as far as needed to pass it on."""
 
     method: str | UnsetType = UNSET
     id: Id | UnsetType = UNSET
@@ -61,7 +61,7 @@ _decode_params = msgspec.json.Decoder(_Params).decode
 
 
 def read_message(data: bytes) -> Message:
-    """Raises ``msgspec.MsgspecError`` where the bytes are no JSON-RPC message."""
+    """Read a message; raises ``msgspec.MsgspecError`` if the bytes are not JSON-RPC."""
     try:
         try:
             message = _decode_message(data)
@@ -77,8 +77,8 @@ def read_message(data: bytes) -> Message:
 
 
 def _replace_half_characters(data: bytes) -> bytes:
-    """A copy that can be read here: JSON can have half of a surrogate pair, as of a text that was
-    cut within an emoji."""
+    """Return a copy that msgspec can read: JSON may contain half a surrogate pair, as from a text
+    that was cut within an emoji."""
     return json.dumps(decode(data), ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -87,26 +87,26 @@ def _read_params(message: Message) -> _Params:
         return _Params()
     try:
         return _decode_params(message.params)
-    except (msgspec.MsgspecError, RecursionError):  # of a shape that no method of MCP has
+    except (msgspec.MsgspecError, RecursionError):  # no method of MCP has such params
         return _Params()
 
 
 def read_cancelled_id(message: Message) -> Id:
-    """The id of the request that the client no longer waits for; None for any other message."""
+    """Return the id of the request that the client cancels; None for any other message."""
     if message.method != "notifications/cancelled":
         return None
     return _read_params(message).requestId
 
 
 def begins_listing(message: Message) -> bool:
-    """True for a request for the first page of the tools."""
+    """Return True for a request for the first page of the tools."""
     return message.method == "tools/list" and _read_params(message).cursor is None
 
 
 def build_routing_headers(message: Message, tools: Mapping[str, Mirrored]) -> dict[str, str]:
-    """What the headers of a POST say of its message, in the stateless generation; {} for another.
+    """Build the headers that repeat parts of a message; {} for the protocol with a handshake.
 
-    ``tools`` has the arguments which each tool wants in headers.
+    ``tools`` has the arguments that each tool wants in headers.
     """
     params = _read_params(message)
     version = params.meta.get(_VERSION_KEY)
@@ -147,10 +147,10 @@ def _mirror(mirrored: Mirrored, arguments: Any) -> dict[str, str]:
 
 
 def encode_value(value: str) -> str:
-    """The value as a header can have it: as it is, or in base64 where a header would change it."""
+    """Encode a value for a header: unchanged, or in base64 if a header would change it."""
     if not value or (_PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value)):
         return value
-    # JSON can have half of a surrogate pair, which no UTF-8 can; its request is refused then.
+    # UTF-8 cannot encode half a surrogate pair; the server refuses such a request.
     text = value.encode("utf-8", "replace")
     return f"=?base64?{base64.b64encode(text).decode('ascii')}?="
 
@@ -165,7 +165,7 @@ class _Listing(msgspec.Struct, frozen=True):
 
 
 def find_mirrored_arguments(result: bytes | msgspec.Raw) -> dict[str, Mirrored]:
-    """Which arguments of the tools in an answer to ``tools/list`` go into headers."""
+    """Find the arguments that go into headers, in an answer to ``tools/list``."""
     try:
         listing = msgspec.json.decode(result, type=_Listing)
     except (msgspec.MsgspecError, RecursionError):
@@ -174,7 +174,7 @@ def find_mirrored_arguments(result: bytes | msgspec.Raw) -> dict[str, Mirrored]:
 
 
 def _find_mirrored(schema: Any) -> Mirrored:
-    """Annotated properties; none where two want one header, which makes the whole schema invalid"""
+    """Find annotated properties; none if two want one header, which makes the schema invalid."""
     found: dict[tuple[str, ...], tuple[str, str]] = {}
     rest: list[tuple[tuple[str, ...], Any]] = [((), schema)]
     while rest:

@@ -1,4 +1,4 @@
-"""The far side of the proxy: an MCP server, wherever it runs."""
+"""The proxy's view of an MCP server, wherever it runs."""
 
 from typing import Protocol
 
@@ -12,14 +12,14 @@ class Server(Protocol):
     both directions."""
 
     async def send(self, message: bytes) -> None:
-        """Hand over a message. Raises ``ServerGone`` where nobody takes it."""
+        """Send a message; raises ``ServerGone`` if the server takes no more."""
         ...
 
     async def receive(self) -> bytes | None:
-        """The next message of the server; None once there will be no more."""
+        """Return the next message of the server; None after the last."""
         ...
 
     async def close(self) -> int:
-        """End the server and all that it started, in bounded time. Its exit code; 0 for one that
+        """End the server and all that it started, in bounded time; return its exit code, 0 if it
         has none."""
         ...

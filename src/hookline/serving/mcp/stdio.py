@@ -1,5 +1,5 @@
-"""An MCP server that runs as a child: it and all that it starts end with the proxy, also with one
-that was killed."""
+"""An MCP server that runs as a child: it and all that it starts end with the proxy, even if the
+proxy is killed."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,8 @@ from hookline.pipeline.runner.spawning import launch, watch_exit
 from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
 from hookline.serving.mcp.server import ServerGone
 
-# Seconds: what a server has to end by itself when its input does, and after SIGTERM; and what
-# those it left behind may still have to say when it has ended.
+# Seconds that a server has to end after its input ended, and after SIGTERM; and that processes it
+# left behind have for their last output.
 _END_GRACE = 2.0
 _TERM_GRACE = 1.5
 _DRAIN = 0.1
@@ -25,7 +25,7 @@ _PAUSE = 0.02
 
 
 class ServerNotStarted(HooklineError):
-    """The server could not be started; the message says why and what to do."""
+    """The server could not start; the message says why and what to do."""
 
 
 class StdioServer:
@@ -33,14 +33,14 @@ class StdioServer:
     and standard error."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start it, on a running loop; raises ServerNotStarted."""
+        """Start the server, in a running event loop; raises ServerNotStarted."""
         cwd, env = os.getcwd(), dict(os.environ)
         ends: list[int] = []
         try:
             ends += os.pipe()
             ends += os.pipe()
             stdin, ours_in, ours_out, stdout = ends
-            # Its standard error is this one, where there is one.
+            # It shares our standard error, if that is open.
             ends.append(os.dup(2) if _is_open(2) else os.open(os.devnull, os.O_WRONLY))
             streams = (stdin, stdout, ends[-1])
             self._pid = launch(command, command[0], cwd=cwd, env=env, streams=streams)
@@ -57,26 +57,26 @@ class StdioServer:
         self._lines = Lines(ours_out)
         self._outlet = Outlet(ours_in)
         self._code: int | None = None
-        # What waitpid said of its end; None where other code had asked before.
+        # The status from waitpid; None if other code collected it first.
         self._ended: asyncio.Future[int | None] = loop.create_future()
         self._watch = watch_exit(self._pid, loop, self._on_exit)
 
     async def send(self, message: bytes) -> None:
-        """Hand over a message."""
+        """Send a message; raises ServerGone."""
         self._outlet.write(message)
         await self._outlet.drain()
         if self._outlet.lost is not None:
             raise ServerGone("the MCP server takes no more messages")
 
     async def receive(self) -> bytes | None:
-        """The next message; a line that has no end within bounds is the end."""
+        """Return the next message; raises ServerGone after a line that is too long."""
         try:
             return await self._lines.next()
         except MessageTooLong as error:
             raise ServerGone(f"the MCP server sent {error}") from None
 
     async def close(self) -> int:
-        """End its input, then the server, then all that it started."""
+        """Close its input, then end the server, then all that it started."""
         if self._code is not None:
             return self._code
         loop = asyncio.get_running_loop()
@@ -88,11 +88,11 @@ class StdioServer:
         sessions = Sessions([self._pid])
         for pause in sessions.freeze():
             await asyncio.sleep(pause)
-        # A stopped process sees the request only when it goes on.
+        # A stopped process handles SIGTERM only when it continues.
         sessions.signal(signal.SIGTERM)
         sessions.signal(signal.SIGCONT)
         deadline = loop.time() + _TERM_GRACE
-        while sessions.remain() and loop.time() < deadline:  # noqa: ASYNC110  # no event tells
+        while sessions.remain() and loop.time() < deadline:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(_PAUSE)
         for pause in sessions.kill():
             await asyncio.sleep(pause)
@@ -100,7 +100,7 @@ class StdioServer:
         self._watch.close()
         self._guard.release(self._pid)
         self._guard.close()
-        # Its last words are in the pipe, if the proxy has not read them yet.
+        # Its last output may still be in the pipe; let the proxy read it.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._lines.ended.wait(), _TERM_GRACE)
         self._lines.close()

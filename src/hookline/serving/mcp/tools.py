@@ -1,4 +1,4 @@
-"""The tools of a server: which of them there are, and what hooks know them by."""
+"""The tools of a server: which of them are allowed, and their names for hooks."""
 
 import re
 from typing import Any
@@ -18,8 +18,8 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What hooks are told of the server: ``name`` is the user's, else the server's own is taken,
-    or else ``fallback``; ``place`` are the fields of ``mcp_context`` that say where it runs."""
+    """What hooks read of the server: ``name`` is the user's choice, else the server's own name is
+    used, or else ``fallback``; ``place`` has the fields of ``mcp_context`` that locate it."""
 
     name: str | None
     fallback: str
@@ -27,7 +27,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tools:
-    """The tools of one server; ``pattern`` is which of them there are, all without it."""
+    """The tools of one server; ``pattern`` says which are allowed, None allows all."""
 
     def __init__(self, hooks: Hooks, identity: Identity, pattern: Match | None) -> None:
         self._hooks = hooks
@@ -37,13 +37,13 @@ class Tools:
 
     @property
     def server_name(self) -> str:
-        """The server's name. It stays from the first time on that hooks are told of it."""
+        """The server's name; it does not change once hooks have read it."""
         if self._name is None:
             self._name = self._identity.fallback
         return self._name
 
     def identify(self, result: Any) -> None:
-        """Take the name that the server gives itself in a result, if it is the first to be had."""
+        """Take the name that the server gives itself in a result, unless there is one already."""
         if not isinstance(result, dict) or self._name is not None:
             return
         meta = result.get("_meta")
@@ -53,27 +53,27 @@ class Tools:
             self._name = name
 
     def name_for_hooks(self, tool: str) -> str:
-        """The name of a tool as hooks read it."""
+        """Return the name of a tool as hooks read it."""
         return f"mcp__{re.sub(_NOT_IN_NAMES, '_', self.server_name)}__{tool}"
 
     def describe(self, tool: str) -> Json:
-        """A tool as ``mcp_context``."""
+        """Return the ``mcp_context`` of a tool."""
         return {"server_name": self.server_name, "tool_name": tool, **self._identity.place}
 
     def find_refusal(self, tool: str) -> str | None:
-        """Why a tool may be neither listed nor called; None if it may."""
+        """Say why a tool may be neither listed nor called; None if it may."""
         if _CONTROL.search(tool):
-            return f"{tool!r} has a control character, so matchers could miss it"
+            return f"the name {tool!r} has a control character, so matchers could miss it"
         try:
             if self._pattern is None or self._pattern(tool):
                 return None
         except MatchTimeout:
-            warn(f"--tools took too long over {tool!r}, so it is not allowed")
+            warn(f"matching {tool!r} against --tools took too long, so the tool is not allowed")
         return f"{tool} is not among the tools that --tools allows"
 
     def narrow(self, result: Json) -> Json:
-        """A list without the tools that are not allowed, and without the schemas that results may
-        not keep to after hooks; the same object if there is nothing to change."""
+        """Remove tools that are not allowed, and schemas that results may violate after hooks
+        changed them; return the same object if there is nothing to change."""
         tools = result.get("tools")
         if not isinstance(tools, list):
             return result
@@ -89,7 +89,7 @@ class Tools:
         return result if is_same else {**result, "tools": kept}
 
     def _may_change(self, tool: str) -> bool:
-        """Whether hooks may make a text of a tool's result; a message of BeforeTool hooks does."""
+        """Return True if hooks may turn a result into a text, as a message of BeforeTool does."""
         events = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
         return any(self._hooks.may_answer(event, self.name_for_hooks(tool)) for event in events)
 

@@ -1,0 +1,64 @@
+"""What a worker counts, and what is read of the headers of a message."""
+
+from typing import Any
+
+import pytest
+
+from hookline.bus.nats.client import _read_headers
+from hookline.bus.nats.intake import Counters
+
+
+def counted(*answers: tuple[Any, float]) -> dict[str, Any]:
+    counters = Counters()
+    for response, seconds in answers:
+        counters.answer(response, seconds)
+    return counters.snapshot()
+
+
+def test_failures_are_counted_by_code_and_failed_hooks_by_themselves() -> None:
+    failed = {"success": False, "error": {"code": "timeout"}}
+    hook_failed = {"success": True, "output": {"errors": [{}]}}
+    fine = {"success": True, "output": {"errors": []}}
+    answers = [failed, failed, {"success": False}, hook_failed, fine, {"success": True}]
+    counts = counted(*((answer, 0.0) for answer in answers))
+    assert counts["answered"] == 6
+    assert counts["failed"] == {"timeout": 2, "None": 1}
+    assert counts["hook_failures"] == 1
+
+
+def test_latencies_are_milliseconds_by_share_and_none_without_answers() -> None:
+    assert counted()["latency_ms"] == {}
+    assert counted(({"success": True}, 0.25))["latency_ms"] == dict.fromkeys(
+        ("p50", "p95", "p99", "max"), 250.0
+    )
+    many = counted(*(({"success": True}, number / 1000) for number in range(100, 0, -1)))
+    assert many["latency_ms"] == {"p50": 51.0, "p95": 96.0, "p99": 100.0, "max": 100.0}
+
+
+def test_only_the_last_answers_count_for_latencies() -> None:
+    answers = [({"success": True}, 9.0)] + [({"success": True}, 0.001)] * 2048
+    assert counted(*answers)["latency_ms"]["max"] == 1.0
+    assert counted(*answers)["answered"] == 2049
+
+
+@pytest.mark.parametrize(
+    ("raw", "headers"),
+    [
+        (b"", None),
+        (b"NATS/1.0 503\r\n\r\n", {"Status": "503"}),
+        (b"NATS/1.0 503 No Responders\r\n\r\n", {"Status": "503"}),
+        (b"NATS/1.0\r\na: b\r\nStatus: 503\r\n\r\n", {"a": "b", "Status": ""}),
+        (b"NATS/1.0\r\n a :  b:c \r\n\r\n", {"a": "b:c", "Status": ""}),
+    ],
+)
+def test_headers_are_lines_of_a_name_and_a_value(raw: bytes, headers: Any) -> None:
+    assert _read_headers(raw) == headers
+
+
+def test_of_headers_four_kilobytes_are_read() -> None:
+    start = b"NATS/1.0\r\nlast: "
+    exact = _read_headers(start + b"x" * (4096 - len(start)))
+    longer = _read_headers(start + b"x" * 5000)
+    assert exact == longer
+    assert exact is not None
+    assert len(exact["last"]) == 4096 - len(start)

@@ -360,3 +360,24 @@ async def test_a_request_after_closing_is_made_over_a_connection_that_closing_ag
     assert response["error"]["code"] == "unavailable"
     assert [*states, bus.state] == ["connected", "closed"]
     assert "hookline nats" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_listeners_hear_of_the_connection_that_requests_made_until_they_stop(
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    bus = NatsMessageBus(nats_url, prefix=prefix)
+    heard: list[ConnectionState] = []
+    short: list[ConnectionState] = []
+
+    def fail(_state: ConnectionState) -> None:
+        raise RuntimeError("a listener of its own")
+
+    stop = bus.listen(short.append)
+    bus.listen(fail)
+    bus.listen(heard.append)
+    await request_hook_execution(bus, "BeforeTool", TOOL)
+    stop()
+    await bus.close()
+    assert short == ["connecting", "connected"]
+    assert heard == ["connecting", "connected", "closed"]
+    assert "a listener to the state of the bus failed" in caplog.text

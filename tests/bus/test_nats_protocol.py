@@ -111,7 +111,25 @@ def test_a_refusal_without_the_id_of_the_request_is_its_response_and_a_success_i
     assert read_response(refused, {"correlationId": "mine"})["correlationId"] == "mine"
     with pytest.raises(RequestFailed, match="another request"):
         read_response(response(success=True), {"correlationId": "mine"})
-    assert read_response(response(success=True), {})["correlationId"] == "another"
+    for asked in ({}, {"correlationId": "another"}):
+        assert read_response(response(success=True), asked)["correlationId"] == "another"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"{",
+        b"[]",
+        b'{"type":"hook-execution-request","success":true}',
+        b'{"type":"hook-execution-response"}',
+        b'{"type":"hook-execution-response","success":false,"error":"no"}',
+        b'{"type":"hook-execution-response","success":true,"error":null}',
+    ],
+)
+def test_a_response_has_its_type_success_and_an_error_that_is_an_object(response: bytes) -> None:
+    with pytest.raises(RequestFailed) as caught:
+        read_response(response, {})
+    assert caught.value.code == "invalid_response"
 
 
 def test_subjects_begin_with_the_prefix_and_only_events_have_their_own() -> None:

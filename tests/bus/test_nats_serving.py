@@ -370,3 +370,51 @@ async def test_a_handler_that_answers_twice_sends_the_caller_its_first_answer_al
         for subscription in (inbox, stray):
             await subscription.unsubscribe()
     assert [answer["output"]["totalDuration"] for answer in (first, second)] == [1, 2]
+
+
+async def test_a_request_that_no_handler_answers_is_forgotten_at_its_deadline(
+    nats_url: str, prefix: str
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
+        bus.subscribe(REQUEST, lambda _message: None)
+        await request_hook_execution(bus, "BeforeTool", TOOL, timeout=0.05)
+        await until(lambda: intake_of(bus)._unanswered == {})
+
+
+@pytest.mark.parametrize("remembered", [1, 2])
+async def test_a_worker_remembers_the_ids_of_so_many_requests(
+    nats_url: str, prefix: str, remembered: int
+) -> None:
+    serving = ServingOptions(remembered_ids=remembered)
+    async with NatsMessageBus(nats_url, prefix=prefix, serving=serving) as bus, raw(nats_url) as me:
+        Gate(bus).open.set()
+        await until_served(me, prefix)
+        codes = []
+        for name in ("a", "b", "a"):
+            body = json.dumps(request("BeforeTool", TOOL, correlationId=name)).encode()
+            answer = await ask_raw(me, f"{prefix}.request.BeforeTool", body)
+            codes.append(answer.get("error", {}).get("code"))
+    assert codes == [None, None, None if remembered == 1 else "duplicate_request"]
+
+
+@pytest.mark.parametrize("backlog", [0, 2])
+async def test_a_backlog_takes_exactly_so_many_requests(
+    nats_url: str, prefix: str, backlog: int
+) -> None:
+    bus = NatsMessageBus(nats_url, prefix=prefix, serving=limited(1, backlog=backlog))
+    gate = Gate(bus)
+    async with bus, raw(nats_url) as me:
+        inbox = await me.subscribe(f"{prefix}-mine")
+        for number in range(backlog + 2):
+            body = json.dumps(request("BeforeTool", TOOL, correlationId=f"{number}")).encode()
+            headers = {"Hookline-Attempt": "10"}
+            subject = f"{prefix}.wait.BeforeTool"
+            await me.publish(subject, body, reply=f"{prefix}-mine", headers=headers)
+        refused = json.loads((await inbox.next_msg(10)).data)
+        assert (bus.serving_status()["waiting"], len(gate.held)) == (backlog, 1)
+        gate.open.set()
+        await until(lambda: bus.serving_status()["answered"] == backlog + 1)
+        await inbox.unsubscribe()
+    assert refused["error"]["code"] == "overloaded"
+    assert refused["correlationId"] == f"{backlog + 1}"
+    assert bus.serving_status()["handed_back"] == 1

@@ -11,6 +11,7 @@ from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execu
 from hookline.bus.messages import MessageBus, MessageHandler
 from hookline.testing import bus_conformance
 from hookline.testing.bus_conformance import CHECKS, Check, check_message_bus, message
+from tests.eleven import until
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
 
@@ -86,7 +87,7 @@ async def test_cancelling_publish_cancels_the_handlers(count: int) -> None:
     for _ in range(count):
         bus.subscribe(REQUEST, work)
     publishing = asyncio.create_task(bus.publish(message()))
-    await asyncio.sleep(0.01)
+    await until(lambda: len(began) == count)
     publishing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await publishing

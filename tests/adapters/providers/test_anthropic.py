@@ -9,8 +9,8 @@ import pytest
 from anthropic.types import Message
 
 from hookline import Config, HooklineError
-from hookline.agent import AnthropicProvider, Chat, FunctionCall, Media, Text, Turn
-from hookline.agent.providers.anthropic import MAX_TOKENS
+from hookline.agent import AnthropicProvider, Chat, FunctionCall, Media, Text, Tool, Turn
+from hookline.agent.providers.anthropic import MAX_TOKENS, AnthropicConversation
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, anthropic_served
 from tests.adapters.providers.server import ModelServer, message, plain_message, text, tool_use
 from tests.agent.scripts import hooks, say
@@ -322,3 +322,61 @@ async def test_an_option_that_the_api_lacks_is_left_out_with_a_warning(
     assert turn.text == "Hello"
     assert "top_k" not in server.bodies[0]
     assert "top_k was left out of the request" in caplog.text
+
+
+def read(*content: Any, stop: str = "end_turn") -> Turn | None:
+    """The turn of a message with these blocks."""
+    return AnthropicConversation().read({"content": content, "stop_reason": stop})
+
+
+CALL = {"type": "tool_use", "id": "1", "name": "note", "input": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("content", "stop", "problem"),
+    [
+        ([CALL], "tool_use", None),
+        ([CALL], "max_tokens", "the answer was cut off before its end"),
+        ([CALL], "model_context_window_exceeded", "the answer was cut off before its end"),
+        ([CALL, {"type": "text", "text": "so"}], "max_tokens", None),
+        ([{**CALL, "input": "x"}], "tool_use", "its arguments are not a JSON object"),
+    ],
+)
+def test_a_call_that_was_cut_off_or_has_no_object_is_a_problem(
+    content: list[Any], stop: str, problem: str | None
+) -> None:
+    turn = read(*content, stop=stop)
+    assert turn is not None
+    assert turn.native is not None
+    [asked] = turn.calls
+    assert (asked.name, asked.id, asked.problem) == ("note", "1", problem)
+    sent = turn.native.message["content"][0]["input"]
+    assert sent == asked.args == ({} if content[0]["input"] == "x" else {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        [{"type": "text", "text": ""}],
+        [{"type": "thinking", "thinking": "hm"}],
+        [{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": ""}],
+    ],
+)
+def test_an_answer_of_thoughts_and_empty_texts_is_no_turn(content: list[Any]) -> None:
+    assert read(*content) is None
+
+
+def test_a_request_asks_for_enough_tokens_unless_the_config_says_how_many() -> None:
+    conversation = AnthropicConversation()
+    assert conversation.request("m", [])["max_tokens"] == 8192
+    assert conversation.request("m", [], config={"max_tokens": 5})["max_tokens"] == 5
+
+
+def test_a_tool_without_parameters_takes_an_empty_object() -> None:
+    tools = [Tool(name="a", run=str), Tool(name="b", run=str, parameters={"type": "x"})]
+    declared = AnthropicConversation().request("m", [], tools=tools)["tools"]
+    assert [tool["input_schema"] for tool in declared] == [
+        {"type": "object", "properties": {}},
+        {"type": "x"},
+    ]

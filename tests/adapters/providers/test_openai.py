@@ -10,6 +10,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from hookline import Config, HooklineError
 from hookline.agent import Chat, FunctionCall, Media, OpenAIProvider, Text, Turn
+from hookline.agent.providers.openai import OpenAIConversation
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, openai_served
 from tests.adapters.providers.server import (
     ModelServer,
@@ -311,3 +312,68 @@ async def test_an_option_that_the_api_lacks_is_left_out_with_a_warning(
     assert turn.text == "Hello"
     assert "top_k" not in server.bodies[0]
     assert "top_k was left out of the request" in caplog.text
+
+
+def read(**said: Any) -> Turn | None:
+    """The turn of a response in which the model says this."""
+    message = {"role": "assistant", "content": None, **said}
+    return OpenAIConversation().read({"choices": [{"index": 0, "message": message}]})
+
+
+def test_what_is_spoken_is_a_turn_that_is_sent_back_by_its_id() -> None:
+    turn = read(audio={"id": "audio_1", "data": "eA==", "transcript": "so"})
+    assert turn is not None
+    assert turn.native is not None
+    assert turn.native.message == {
+        "role": "assistant",
+        "content": None,
+        "audio": {"id": "audio_1"},
+    }
+
+
+@pytest.mark.parametrize("said", [{}, {"content": ""}, {"tool_calls": []}])
+def test_an_answer_that_says_nothing_is_no_turn(said: dict[str, Any]) -> None:
+    assert read(**said) is None
+    assert OpenAIConversation().read({"choices": []}) is None
+
+
+@pytest.mark.parametrize(("content", "text"), [("so", "so"), (None, "no"), ("", "no")])
+def test_a_refusal_is_what_the_user_reads_where_there_is_no_answer(
+    content: str | None, text: str
+) -> None:
+    turn = read(content=content, refusal="no")
+    assert turn is not None
+    assert turn.text == text
+    message = {"content": content, "refusal": "no"}
+    for held in ("message", "delta"):
+        response = {"choices": [{"index": 1, held: {}}, {"index": 0, held: message}]}
+        assert OpenAIConversation().text(response) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "args", "problem"),
+    [
+        ('{"a": 1}', {"a": 1}, None),
+        ("", {}, None),
+        (None, {}, None),
+        ("[1]", {}, "its arguments are not a JSON object"),
+        ('{"a"', {}, "its arguments are not JSON: "),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_a_problem_of_the_call(
+    written: str | None, args: dict[str, Any], problem: str | None
+) -> None:
+    called = {"id": "call_1", "function": {"name": "note", "arguments": written}}
+    turn = read(tool_calls=[called])
+    assert turn is not None
+    [asked] = turn.calls
+    assert (asked.name, asked.args, asked.id) == ("note", args, "call_1")
+    assert (asked.problem or "").startswith(problem or "")
+    assert (asked.problem is None) == (problem is None)
+
+
+def test_a_tool_that_takes_a_text_is_called_with_it() -> None:
+    turn = read(tool_calls=[{"id": "call_1", "custom": {"name": "note", "input": "x"}}])
+    assert turn is not None
+    [asked] = turn.calls
+    assert (asked.name, asked.args, asked.id) == ("note", {"input": "x"}, "call_1")

@@ -1,0 +1,267 @@
+"""What each callback answers, called as the SDK calls it, without the command line."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from claude_agent_sdk import ClaudeAgentOptions, PermissionResultAllow
+
+from hookline import Hooks, add_context, ask, deny, rewrite, stop
+from hookline.adapters.claude_agent import events, hooked
+from hookline.adapters.claude_agent.events import _compare_lines, _keep_newest
+from tests.adapters.claude_agent.playing import note
+
+Fire = Callable[..., Awaitable[Any]]
+
+
+def callbacks_of(hooks: Hooks, **options: Any) -> Fire:
+    """Fires an event of Claude Code at the callbacks of an agent."""
+    found: Any = hooked(ClaudeAgentOptions(**options), hooks).hooks
+
+    async def fire(event: str, **fields: Any) -> Any:
+        given = {"hook_event_name": event, "session_id": "s", **fields}
+        if "Tool" in event or event == "PermissionRequest":
+            call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "1"}
+            given = {**call, "tool_response": {"stdout": "a", "stderr": ""}, **given}
+        return await found[event][0].hooks[0](given, None, {"signal": None})
+
+    return fire
+
+
+async def confirm(*_given: Any) -> PermissionResultAllow:
+    return PermissionResultAllow()
+
+
+async def test_a_stop_denies_every_further_call_and_tells_the_user_once() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: stop("enough"))
+    fire = callbacks_of(hooks)
+    first, second = await fire("PreToolUse"), await fire("PreToolUse", tool_use_id="2")
+    for output in (first, second):
+        assert output["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert (output["continue_"], output["stopReason"]) == (False, "enough")
+    assert (first.get("systemMessage"), second.get("systemMessage")) == ("enough", None)
+    assert (await fire("PostToolBatch", tool_calls=[]))["continue_"] is False
+
+
+async def test_the_user_is_not_told_of_a_stop_by_what_a_subagent_is_told() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: stop("enough"))
+    fire = callbacks_of(hooks)
+    output = await fire("PostToolUse", agent_id="a")
+    assert (output["stopReason"], output.get("systemMessage")) == ("enough", None)
+    assert (await fire("PostToolBatch", tool_calls=[]))["systemMessage"] == "enough"
+
+
+async def test_a_new_prompt_begins_a_turn_in_which_nothing_is_stopped() -> None:
+    hooks = Hooks()
+    said = iter([stop("enough"), None])
+    hooks.on("BeforeTool")(lambda _event: next(said))
+    fire = callbacks_of(hooks)
+    await fire("PreToolUse")
+    assert await fire("UserPromptSubmit", prompt="Go on.") == {}
+    assert await fire("PreToolUse", tool_use_id="2") == {}
+
+
+@pytest.mark.parametrize(
+    ("mode", "can_ask", "decision"),
+    [
+        ("default", True, "ask"),
+        ("acceptEdits", True, "ask"),
+        ("bypassPermissions", True, "ask"),
+        ("dontAsk", True, "deny"),
+        ("plan", True, "deny"),
+        (None, True, "ask"),
+        ("default", False, "ask"),
+    ],
+)
+async def test_a_hook_asks_only_where_claude_code_asks(
+    mode: str | None, can_ask: bool, decision: str
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: {**ask("sure?"), "systemMessage": "mind"})
+    noted = note(hooks, "Notification")
+    fire = callbacks_of(hooks, **({"can_use_tool": confirm} if can_ask else {}))
+    output = await fire("PreToolUse", **({"permission_mode": mode} if mode else {}))
+    answer = output["hookSpecificOutput"]
+    assert answer["permissionDecision"] == decision
+    said = answer["permissionDecisionReason"]
+    assert ("nobody can be asked" in said) == (decision == "deny" or not can_ask)
+    assert ("[System] mind" in said) == (decision == "ask")
+    assert len(noted) == (decision == "ask" and can_ask)
+
+
+async def test_an_input_that_hooks_rewrote_and_left_is_told_apart() -> None:
+    hooks = Hooks()
+    said = iter([rewrite(command="pwd"), None])
+    hooks.on("BeforeTool")(lambda _event: next(said))
+    fire = callbacks_of(hooks)
+    changed = await fire("PreToolUse")
+    assert changed["hookSpecificOutput"]["updatedInput"] == {"command": "pwd"}
+    assert await fire("PreToolUse", tool_use_id="2") == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "output"),
+    [
+        (None, {}),
+        (stop("enough"), {"continue_": False, "stopReason": "enough", "systemMessage": "enough"}),
+        (deny("not yet"), {"decision": "block", "reason": "not yet"}),
+    ],
+)
+async def test_the_end_of_a_turn_is_left_stopped_or_sent_back(said: Any, output: Any) -> None:
+    hooks = Hooks()
+    hooks.on("AfterAgent")(lambda _event: said)
+    fire = callbacks_of(hooks)
+    await fire("UserPromptSubmit", prompt="Go on.")
+    given = {"stop_hook_active": False, "last_assistant_message": "Done."}
+    assert await fire("Stop", **given) == output
+
+
+@pytest.mark.parametrize(("active", "seen"), [(False, False), (True, True)])
+async def test_a_turn_that_nobody_saw_begin_was_sent_back_if_claude_code_says_so(
+    active: bool, seen: bool
+) -> None:
+    hooks = Hooks()
+    noted = note(hooks, "AfterAgent")
+    await callbacks_of(hooks)("Stop", stop_hook_active=active)
+    [event] = noted
+    assert (event["stop_hook_active"], event["prompt"], event["prompt_response"]) == (seen, "", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "event", "source"),
+    [
+        ({}, {"prompt": "Hi."}, "startup"),
+        ({"resume": "s"}, {"prompt": "Hi."}, "resume"),
+        ({"continue_conversation": True}, {"prompt": "Hi."}, "resume"),
+        ({}, {"source": "clear"}, "clear"),
+        ({"resume": "s"}, {"source": "startup"}, "resume"),
+        ({}, {"source": "compact"}, "compress"),
+    ],
+)
+async def test_hooks_read_how_a_session_began(
+    options: dict[str, Any], event: dict[str, Any], source: str
+) -> None:
+    hooks = Hooks()
+    noted = note(hooks, "SessionStart")
+    hooks.on("SessionStart")(lambda _event: add_context("be brief"))
+    fire = callbacks_of(hooks, **options)
+    output = await fire("UserPromptSubmit" if "prompt" in event else "SessionStart", **event)
+    assert [each["source"] for each in noted] == [source]
+    # What is said at the start waits for the first prompt, unless the history was compressed.
+    is_told = "prompt" in event or source == "compress"
+    assert output.get("hookSpecificOutput", {}).get("additionalContext") == (
+        "be brief" if is_told else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [("clear", "clear"), ("logout", "logout"), ("other", "other"), ("bypass_x", "other")],
+)
+async def test_hooks_read_why_a_session_ended(given: str, read: str) -> None:
+    hooks = Hooks()
+    noted = note(hooks, "SessionEnd")
+    fire = callbacks_of(hooks)
+    assert await fire("SessionEnd", reason=given) == {}
+    assert noted == []
+    await fire("UserPromptSubmit", prompt="Hi.")
+    await fire("SessionEnd", reason=given)
+    assert [event["reason"] for event in noted] == [read]
+
+
+@pytest.mark.parametrize(
+    ("said", "output"),
+    [
+        ({}, {}),
+        ({"systemMessage": "mind"}, {"systemMessage": "mind"}),
+        (
+            {"hookSpecificOutput": {"keepHistory": True}},
+            {"decision": "block", "reason": "a hook wants the history kept"},
+        ),
+        (
+            {"hookSpecificOutput": {"keepHistory": True}, "systemMessage": "mind"},
+            {"decision": "block", "reason": "mind", "systemMessage": "mind"},
+        ),
+    ],
+)
+async def test_a_history_is_compressed_unless_hooks_keep_it(said: Any, output: Any) -> None:
+    hooks = Hooks()
+    hooks.on("PreCompress")(lambda _event: said)
+    noted = note(hooks, "PreCompress")
+    assert await callbacks_of(hooks)("PreCompact", trigger="manual") == output
+    assert noted[0]["trigger"] == "manual"
+
+
+@pytest.mark.parametrize(
+    ("kind", "read"), [("permission_prompt", "ToolPermission"), ("idle_prompt", "idle_prompt")]
+)
+async def test_a_question_of_claude_codes_is_a_tool_permission(kind: str, read: str) -> None:
+    hooks = Hooks()
+    noted = note(hooks, "Notification")
+    await callbacks_of(hooks)("Notification", message="Hm?", notification_type=kind)
+    assert (noted[0]["message"], noted[0]["notification_type"]) == ("Hm?", read)
+
+
+async def test_a_replacement_that_claude_code_did_not_use_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: deny("[hidden]"))
+    fire = callbacks_of(hooks)
+    for id, shown in (("1", "[hidden]"), ("2", "a")):
+        await fire("PreToolUse", tool_use_id=id)
+        output = await fire("PostToolUse", tool_use_id=id)
+        assert "updatedToolOutput" in output["hookSpecificOutput"]
+        read = {"tool_use_id": id, "tool_name": "Bash", "tool_response": shown}
+        assert await fire("PostToolBatch", tool_calls=[read]) == {}
+        assert ("did not use the result" in caplog.text) == (id == "2")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown", "taken"),
+    [
+        ("a\nb", "b\nc", "b\nc", True),
+        ("a\nb", "b\nc", "     1\tb\n     2\tc", True),
+        ("a\nb", "b\nc", "a\nb\nc", False),
+        ("a\nb", "b\nc", "b", False),
+        ("a\n\nb", "", "", True),
+        ("a", "", "a", False),
+    ],
+)
+def test_a_replacement_is_used_if_its_lines_are_read_and_the_old_ones_are_not(
+    old: str, new: str, shown: str, taken: bool
+) -> None:
+    assert _compare_lines(old, new).is_taken(shown) == taken
+
+
+@pytest.mark.parametrize(("extra", "gone"), [(0, {"x" * 499, "y" * 500}), (1, {"x" * 499})])
+def test_a_line_that_claude_code_cuts_is_not_looked_for(extra: int, gone: set[str]) -> None:
+    old = "x" * 499 + "\n" + "y" * (500 + extra)
+    assert _compare_lines(old, "").gone == gone
+
+
+def test_the_oldest_call_is_forgotten_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_MOST_CALLS", 2)
+    kept: Any = OrderedDict()
+    for id in "abc":
+        _keep_newest(kept, id, id)
+    assert list(kept) == ["b", "c"]
+
+
+async def test_the_session_that_was_unused_for_longest_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(events, "_MOST_SESSIONS", 2)
+    hooks = Hooks()
+    said = iter([stop("enough")])
+    hooks.on("BeforeTool")(lambda _event: next(said, None))
+    fire = callbacks_of(hooks)
+    for session, is_stopped in (("1", True), ("2", False), ("1", True), ("3", False), ("1", True)):
+        output = await fire("PreToolUse", session_id=session)
+        assert ("continue_" in output) == is_stopped
+    await fire("PreToolUse", session_id="2")
+    await fire("PreToolUse", session_id="3")
+    assert await fire("PreToolUse", session_id="1") == {}

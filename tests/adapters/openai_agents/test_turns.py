@@ -128,3 +128,19 @@ async def test_a_prompt_is_judged_though_a_message_of_the_program_stands_behind_
     hooks.on("BeforeAgent")(lambda event: deny(f"not {event['prompt']}"))
     given: Any = [{"role": "user", "content": "this"}, {"role": role, "content": "Be brief."}]
     assert (await Runner.run(make_agent(script("Hi."), hooks), given)).final_output == "not this"
+
+
+async def test_what_hooks_add_is_the_users_and_what_they_send_back_follows_the_answer() -> None:
+    hooks = Hooks()
+    said = iter([deny("once more"), None])
+    hooks.on("AfterAgent")(lambda _event: next(said))
+    hooks.on("SessionStart")(lambda _event: add_context("be brief"))
+    hooks.on("AfterModel")(lambda _event: {"systemMessage": "mind"})
+    model = script("One.", "Two.")
+    await Runner.run(hooked(Agent(name="clerk", model=model), hooks), "Tell.")
+    first, second = ([(i["role"], i["content"]) for i in each.input] for each in model.calls)
+    assert first == [("user", "Tell."), ("user", "be brief")]
+    assert second == [
+        *first,
+        *(("assistant", "One."), ("user", "once more"), ("user", "[System] mind")),
+    ]

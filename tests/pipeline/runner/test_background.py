@@ -1,10 +1,23 @@
-"""Texts that come too late for their event: they wait, and they are bounded."""
+"""Async hooks and their late texts: what runs, what waits, and how much of it."""
 
+import os
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner.background import LateTexts, describe_ignored
+from hookline.pipeline.runner.background import (
+    MOST_AT_ONCE,
+    Background,
+    LateTexts,
+    describe_ignored,
+)
+from hookline.pipeline.runner.command import CommandRunner
+from hookline.pipeline.runner.context import InputDocument
+from hookline.wire.events import HookEventName
+from hookline.wire.results import HookExecutionResult
+from tests.pipeline.runner.planned import TOOL, rules, script
 
 
 def adding(text: str) -> dict[str, Any]:
@@ -38,6 +51,18 @@ def test_the_session_that_was_quiet_longest_is_forgotten_first() -> None:
     assert len(told) == 1
     assert "those of session 1 were dropped" in told[0]
     assert (context_of(texts, "0"), context_of(texts, "1")) == (["x", "y"], [])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_of_the_program_can_add_texts_while_another_thread_does() -> None:
+    texts = LateTexts(lambda _text: None)
+    with texts._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            texts.add("s", adding("x"))
+            os._exit(not texts)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_long_texts_are_kept_for_fewer_sessions() -> None:
@@ -131,3 +156,45 @@ def test_texts_of_exactly_as_many_characters_as_may_wait_are_kept() -> None:
     assert len(told) == 1
     assert texts.take("0") is None
     assert texts.take("1") is not None
+
+
+def test_the_end_of_a_hook_may_close_all_hooks_without_waiting_for_itself() -> None:
+    commands = CommandRunner(warn=lambda _said: None)
+    background = Background(commands.run, lambda *_result: background.close())
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    assert background.start(script("true"), document, rules()).started
+    assert background.wait(4)
+    assert background.start(script("true"), document, rules()).failed == "spawn"
+    commands.dispose()
+
+
+def test_hooks_that_ended_make_room_for_as_many_more() -> None:
+    ended: list[HookExecutionResult] = []
+    commands = CommandRunner(warn=lambda _said: None)
+    background = Background(commands.run, lambda result, *_run: ended.append(result))
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    for _ in range(2):
+        Path("go").unlink(missing_ok=True)
+        waits = script("until [ -e go ]; do sleep 0.01; done")
+        started = [background.start(waits, document, rules()) for _ in range(MOST_AT_ONCE + 1)]
+        assert [result.started for result in started] == [True] * MOST_AT_ONCE + [False]
+        assert not background.wait(0)
+        Path("go").touch()
+        assert background.wait(20)
+    assert [result.success for result in ended] == [True] * 2 * MOST_AT_ONCE
+    background.close()
+    commands.dispose()
+
+
+def test_what_a_callback_raises_is_told_and_ends_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    commands = CommandRunner(warn=lambda _said: None)
+    background = Background(commands.run, lambda *_result: 1 / 0)  # type: ignore[arg-type]
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    for _ in range(2):
+        background.start(script("true", name="mine"), document, rules())
+        assert background.wait(20)
+    assert caplog.text.count("cannot report the end of hook 'mine'") == 2
+    background.close()
+    commands.dispose()

@@ -18,6 +18,8 @@ import pytest
 
 from hookline.pipeline.runner import guard as guard_module
 from hookline.pipeline.runner.guard import Guard
+from hookline.pipeline.runner.process import ProcessLimits, supervise
+from hookline.pipeline.runner.spawning import spawn
 from tests.pipeline.runner.contained import SLACK, appears, comes_true, is_running
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
@@ -358,6 +360,19 @@ def test_more_hooks_than_it_has_room_for_run_unguarded(guard: Guard, warnings: l
 def test_what_stands_for_more_than_a_hook_is_refused(guard: Guard, pid: int) -> None:
     with pytest.raises(ValueError, match="would stand for"):
         guard.watch(pid)
+
+
+async def test_it_knows_no_session_of_a_hook_that_was_stopped(guard: Guard) -> None:
+    script = "setsid sleep 30 & setsid sleep 30 & echo too much; wait"
+    child = spawn(["bash", "-c", script], cwd=os.getcwd(), env=os.environ)
+    limits = ProcessLimits(timeout=30, grace=20, max_stdout=0)
+    outcome = await supervise(
+        child, stdin=b"", limits=limits, started=time.monotonic(), called="x", guardian=guard
+    )
+    assert outcome.ended == "output_limit"
+    assert len(guards()) == 1
+    guard.close()
+    assert guards() == []
 
 
 def test_threads_share_it(guard: Guard, warnings: list[str]) -> None:

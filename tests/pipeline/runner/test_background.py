@@ -1,5 +1,6 @@
 """Async hooks and their late texts: what runs, what waits, and how much of it."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -17,6 +18,7 @@ from hookline.pipeline.runner.command import CommandRunner
 from hookline.pipeline.runner.context import InputDocument
 from hookline.wire.events import HookEventName
 from hookline.wire.results import HookExecutionResult
+from tests.pipeline.runner.contained import appears
 from tests.pipeline.runner.planned import TOOL, rules, script
 
 
@@ -182,6 +184,19 @@ def test_hooks_that_ended_make_room_for_as_many_more() -> None:
         Path("go").touch()
         assert background.wait(20)
     assert [result.success for result in ended] == [True] * 2 * MOST_AT_ONCE
+    background.close()
+    commands.dispose()
+
+
+def test_a_hook_starts_while_another_runs() -> None:
+    commands = CommandRunner(warn=lambda _said: None)
+    background = Background(commands.run, lambda *_result: None)
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    waits = script("echo on > begun; until [ -e go ]; do sleep 0.01; done")
+    background.start(waits, document, rules())
+    asyncio.run(appears("begun"))
+    background.start(script("touch go"), document, rules())
+    assert background.wait(20)
     background.close()
     commands.dispose()
 

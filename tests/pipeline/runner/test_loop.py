@@ -1,8 +1,13 @@
 """The loop without asyncio: what runs on it, what wakes it, and how it gives up."""
 
+import asyncio
 import contextlib
+import fcntl
+import inspect
 import os
 import signal
+import socket
+import sys
 import threading
 import time
 from collections.abc import Coroutine
@@ -211,6 +216,9 @@ def test_it_can_be_told_to_give_up_before_it_has_begun_and_when_it_is_over(tmp_p
 def test_threads_that_call_it_to_its_end_write_to_no_other_file(tmp_path: Any) -> None:
     is_over = threading.Event()
     loops = [PollLoop()]
+    # Otherwise each thread has the interpreter for five milliseconds at a time.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.0001)
 
     def ring() -> None:
         while not is_over.is_set():
@@ -228,6 +236,7 @@ def test_threads_that_call_it_to_its_end_write_to_no_other_file(tmp_path: Any) -
     finally:
         is_over.set()
         thread.join()
+        sys.setswitchinterval(interval)
     loops[-1].run(pause(0))
     assert [file.name for file in tmp_path.glob("*[ab]") if file.stat().st_size] == []
 
@@ -253,4 +262,111 @@ def test_signals_that_somebody_else_waits_for_are_left_alone() -> None:
     assert PollLoop().run(work()) == writing
     assert signal.set_wakeup_fd(-1) == writing
     os.close(reading)
+    os.close(writing)
+
+
+async def test_on_asyncio_other_tasks_run_between_the_starts_of_what_is_gathered() -> None:
+    log: list[str] = []
+
+    async def tick() -> None:
+        while True:
+            log.append("tick")
+            await asyncio.sleep(0)
+
+    async def start(name: str) -> str:
+        log.append(name)
+        return name
+
+    ticking = asyncio.create_task(tick())
+    assert await gather([start("a"), start("b")]) == ["a", "b"]
+    ticking.cancel()
+    assert "tick" in log[log.index("a") : log.index("b")]
+
+
+async def test_on_asyncio_what_was_not_started_before_a_failure_is_closed() -> None:
+    async def fail() -> None:
+        raise ValueError("first")
+
+    started: list[int] = []
+
+    async def start(number: int) -> None:
+        started.append(number)
+
+    waiting = [fail(), *(start(number) for number in range(5))]
+    with pytest.raises(ExceptionGroup, match="unhandled errors"):
+        await gather(waiting)
+    assert [inspect.getcoroutinestate(each) for each in waiting] == [inspect.CORO_CLOSED] * 6
+    assert len(started) < 5
+
+
+def test_more_calls_than_its_pipe_holds_are_all_made_and_block_nobody() -> None:
+    made: list[int] = []
+    loop = PollLoop()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        fcntl.fcntl(loop._bell[1], fcntl.F_SETPIPE_SZ, 4096)
+
+    async def call_often() -> None:
+        for number in range(5_000):
+            loop.call_soon_threadsafe(lambda number=number: made.append(number))  # type: ignore[misc]
+        await pause(0)
+
+    loop.run(call_often())
+    assert made == list(range(5_000))
+
+
+def test_after_its_end_signals_wake_it_no_more() -> None:
+    PollLoop().run(pause(0))
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_a_descriptor_has_a_reader_and_a_writer_of_its_own() -> None:
+    ours, theirs = socket.socketpair()
+    seen: list[str] = []
+
+    async def watch() -> None:
+        loop = running_loop()
+        done = loop.create_future()
+
+        def read() -> None:
+            seen.append("reads")
+            done.set_result(None)
+
+        loop.add_writer(ours.fileno(), lambda: seen.append("writes"))
+        loop.add_reader(ours.fileno(), read)
+        await pause(0.01)
+        assert set(seen) == {"writes"}
+        loop.remove_writer(ours.fileno())
+        seen.clear()
+        await pause(0.01)
+        assert seen == []
+        theirs.send(b"x")
+        await done
+        loop.remove_reader(ours.fileno())
+        seen.clear()
+        await pause(0.01)
+        assert seen == []
+        loop.remove_reader(ours.fileno())
+
+    with ours, theirs:
+        PollLoop().run(watch())
+
+
+def test_a_writer_hears_that_the_other_end_of_a_full_pipe_was_closed() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 65_536)
+
+    async def watch() -> None:
+        loop = running_loop()
+        closed = loop.create_future()
+        loop.add_writer(writing, lambda: closed.set_result(None))
+        await pause(0)
+        assert not closed.done()
+        os.close(reading)
+        await closed
+        loop.remove_writer(writing)
+
+    PollLoop().run(watch())
     os.close(writing)

@@ -229,6 +229,18 @@ async def test_a_redirect_is_not_followed_and_its_host_is_named(status: int) -> 
     assert "hush" not in str(result.error)
 
 
+@pytest.mark.parametrize(("status", "is_redirect"), [(300, True), (399, True), (400, False)])
+async def test_only_a_status_of_redirects_is_called_one(status: int, is_redirect: bool) -> None:
+    extra = "location: https://other.example/\r\n"
+    result = await ask(answer(DENY, status=status, extra=extra))
+    assert ("a redirect to other.example" in str(result.error)) is is_redirect
+
+
+async def test_a_redirect_to_another_path_stays_on_the_same_host() -> None:
+    result = await ask(answer(DENY, status=302, extra="location: /elsewhere\r\n"))
+    assert "a redirect to the same host; " in str(result.error)
+
+
 @pytest.mark.parametrize(
     "location", ["", "/elsewhere", "https://[bad", "https://\x1b[31mred/", "x" * 9_000]
 )

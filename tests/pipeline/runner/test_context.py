@@ -3,6 +3,7 @@
 import pytest
 
 from hookline.errors import PayloadEncodingError
+from hookline.fired import Facts
 from hookline.pipeline.runner.context import InputDocument
 from hookline.wire.events import HookEventName
 
@@ -45,3 +46,20 @@ def test_an_answer_that_changes_the_input_is_followed_by_another_document() -> N
     second = first.followed_by({"hookSpecificOutput": {"tool_input": {"b": 2}}})
     assert second.copy()["tool_input"] == {"a": 1, "b": 2}
     assert first.copy()["tool_input"] == {"a": 1}
+
+
+def test_a_checked_document_is_what_it_was_when_it_was_checked() -> None:
+    payload = {"tool_name": "t", "tool_input": {"a": 1}}
+    checked = InputDocument.checked(EVENT, payload)
+    payload["tool_name"] = "changed"
+    assert checked.encoded() == b'{"tool_name":"t","tool_input":{"a":1}}'
+    with pytest.raises(PayloadEncodingError):
+        InputDocument.checked(EVENT, {"tool_input": object()})
+
+
+def test_what_claude_code_worded_is_not_what_a_changed_input_says() -> None:
+    facts = Facts(call_id="c-1", original={"tool_name": "Read"})
+    first = InputDocument(EVENT, {"tool_name": "t", "tool_input": {"a": 1}}, facts, cut="cut")
+    second = first.followed_by({"hookSpecificOutput": {"tool_input": {"b": 2}}})
+    assert second.facts == Facts(call_id="c-1")
+    assert (second.cut, first.facts) == ("cut", facts)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -316,6 +317,27 @@ def test_one_that_cannot_start_is_told_once_and_tried_again_later(
     assert len(guards()) == 1
     guard.release(hook.pid)
     stop(hook)
+
+
+def test_one_that_cannot_start_leaves_no_descriptor(
+    guard: Guard, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = count_descriptors()
+    monkeypatch.delattr(os, "posix_spawn")
+    guard.watch(NOBODY)
+    assert count_descriptors() == before
+    assert "(this system has no posix_spawn)" in warnings[0]
+    guard.release(NOBODY)
+
+
+def test_a_guard_that_was_closed_is_not_ended_again_with_the_program(guard: Guard) -> None:
+    finalizers = weakref.finalize._registry  # type: ignore[attr-defined]
+    before = len(finalizers)
+    guard.watch(NOBODY)
+    assert len(finalizers) == before + 1
+    guard.release(NOBODY)
+    guard.close()
+    assert len(finalizers) == before
 
 
 async def test_it_works_without_files_in_memory(

@@ -228,7 +228,7 @@ def test_threads_that_call_it_to_its_end_write_to_no_other_file(tmp_path: Any) -
     thread = threading.Thread(target=ring)
     thread.start()
     try:
-        for number in range(300):
+        for number in range(100):
             loops[-1].run(pause(0))
             # They have the numbers that the loop had.
             with open(tmp_path / f"{number}a", "wb"), open(tmp_path / f"{number}b", "wb"):

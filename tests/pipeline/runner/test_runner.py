@@ -300,3 +300,16 @@ async def test_an_async_hook_after_the_end_of_the_system_is_not_started() -> Non
     (result,) = await runner.execute_plan(plan, document, rules())
     assert (result.failed, result.error) == ("spawn", "was not started: the hooks were closed")
     assert runner.wait_for_background(0)
+
+
+async def test_only_a_hook_that_ran_took_time() -> None:
+    def fail(_input: Json) -> None:
+        raise ValueError("no")
+
+    ran, refused = await run(
+        function(fail),
+        script("true", source=HookSource.PROJECT),
+        is_trusted=lambda _hook: False,
+    )
+    assert (ran.failed, refused.failed) == ("error", "untrusted")
+    assert ran.duration > 0 == refused.duration

@@ -1,12 +1,14 @@
 """Which URLs http hooks have, which patterns allow them, and which addresses are public."""
 
 import ipaddress
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.pipeline.runner.addresses import Reach, fits, is_named, is_public, read_target
+from hookline.web.address import AddressError
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,33 @@ def test_a_url_is_read_into_what_a_request_needs(
     target = read_target(url)
     assert (target.host, target.port, target.netloc, target.path) == (host, port, netloc, path)
     assert "?" not in target.shown
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("https://name:word@h/", "has a name or a password"),
+        ("https://name@h/", "has a name or a password"),
+        ("https://:word@h/", "has a name or a password"),
+        ("https://@h/", "has a name or a password"),
+        ("https://h/a/../b", "has . or .. in its path"),
+        ("https://h/.", "has . or .. in its path"),
+        ("https://h/a%2f..%5cb", "has . or .. in its path"),
+        ("https://h/..;x/b", "has . or .. in its path"),
+        ("https://a%41/", "cannot be looked up"),
+        ("https://-h/", "cannot be looked up"),
+        ("https://h-/", "cannot be looked up"),
+        ("ftp://h/", "neither https://HOST/PATH nor http://"),
+    ],
+)
+def test_a_url_that_no_hook_is_sent_to_says_why(url: str, problem: str) -> None:
+    with pytest.raises(AddressError, match=re.escape(problem)):
+        read_target(url)
+
+
+@pytest.mark.parametrize("path", ["/...", "/a..b", "/.well-known/x", "/a;.."])
+def test_dots_that_are_part_of_a_name_are_fine(path: str) -> None:
+    assert read_target(f"https://h{path}").path == path
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,19 @@
 """Which of the caller's variables reach a hook, rule by rule, and what is added to them."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
-from hookline.pipeline.runner.invocation import make_environment, redact
+from hookline.pipeline.runner import invocation
+from hookline.pipeline.runner.invocation import (
+    Environment,
+    encode_entries,
+    make_environment,
+    redact,
+)
 from hookline.wire.hooks import Redaction
 
 ON = Redaction(enabled=True)
@@ -139,3 +147,51 @@ def test_a_long_value_is_looked_at_in_a_moment(unit: str) -> None:
     started = time.process_time()
     assert kept({"LONG": unit * (200_000 // len(unit))}) == {"LONG"}
     assert time.process_time() - started < 2
+
+
+def test_an_inherited_variable_may_be_changed_or_taken_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "environ", {"A": "1", "B": "2", "C": "3"})
+    changed = (("A", "one"), ("B", None), ("NEW", "4"), ("NONE", None))
+    env = make_environment(Redaction(), {}, {}, changed, {"C": "shared"})
+    assert [(name, env[name]) for name in env if name != "PYTHONPYCACHEPREFIX"] == [
+        ("C", "shared"),
+        ("A", "one"),
+        ("NEW", "4"),
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems bound only the sum")
+def test_a_value_of_exactly_the_systems_limit_is_kept_and_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "environ", {})
+    longest = 32 * os.sysconf("SC_PAGE_SIZE") - len("NAME") * 4 - 2
+    fits = make_environment(Redaction(), {"NAME": "x" * longest}, {})
+    assert (fits.left_out, len(fits["NAME"])) == ({}, longest)
+    assert subprocess.run(["/usr/bin/env"], env=fits, stdout=subprocess.DEVNULL).returncode == 0
+    over = make_environment(Redaction(), {"NAME": "x" * (longest + 1)}, {})
+    assert over.left_out == {"NAME": f"is too long for the system ({longest + 1} bytes)"}
+    assert "NAME" not in over
+
+
+def test_of_too_many_variables_the_longest_are_left_out_until_the_rest_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(invocation, "_find_most_bytes", lambda: 200_000)
+    monkeypatch.setattr(os, "environ", {"PATH": "/bin:" * 20_000, "SMALL": "s"})
+    given = {f"V{n}": "x" * (20_000 + n) for n in range(9)}
+    env = make_environment(Redaction(), given, {"OWN": "o" * 50_000})
+    assert [*env.left_out] == ["V8", "V7", "V6", "V5", "V4", "V3", "V2"]
+    assert {"PATH", "SMALL", "OWN", "V0", "V1"} <= set(env)
+    assert set(env.left_out.values()) == {"makes all variables together too long for the system"}
+
+
+def test_the_entries_of_an_environment_are_encoded_once() -> None:
+    env = Environment({"A": "ü"})
+    assert encode_entries(env) == ["A=ü".encode()]
+    assert encode_entries(env) is encode_entries(env)
+    assert encode_entries({"A": "b"}) == [b"A=b"]
+    with pytest.raises(ValueError, match="illegal environment variable name"):
+        encode_entries({"A=B": "c"})

@@ -98,7 +98,8 @@ def test_a_command_that_is_too_long_for_the_system() -> None:
 
 
 def test_a_name_that_is_too_long_for_the_system() -> None:
-    assert "its name is too long for the system" in error_of("x" * 300)
+    assert "its name is too long for the system" in error_of("x" * 256)
+    assert "it was not found on the PATH" in error_of("x" * 255)
 
 
 @pytest.mark.parametrize("mode", [0o755, 0])

@@ -80,6 +80,23 @@ async def test_hooks_at_once_have_a_connection_each() -> None:
     assert len(server.requests) == 20
 
 
+@pytest.mark.parametrize(("hooks", "connections"), [(10, 10), (11, 12)])
+async def test_ten_connections_at_most_wait_for_the_next_call(hooks: int, connections: int) -> None:
+    all_there = asyncio.Barrier(hooks)
+
+    async def meet(request: Request) -> None:
+        async with asyncio.timeout(20):
+            await all_there.wait()
+        await request.answer(b"{}")
+
+    runner = HookRunner()
+    async with RawServer(meet) as server:
+        for _ in range(2):
+            await fire(runner, *(http_hook(server.url, name=str(n)) for n in range(hooks)))
+        runner.dispose()
+    assert (len(server.requests), server.connections) == (2 * hooks, connections)
+
+
 async def test_a_connection_that_the_server_closed_in_between_is_made_anew() -> None:
     async def answer_and_close(request: Request) -> None:
         await request.answer(b"{}")

@@ -209,6 +209,16 @@ async def test_of_several_addresses_the_first_that_answers_is_used(resolve: Any)
         assert (await run_one(http_hook(named(server, "localhost")))).output == DENY
 
 
+@pytest.mark.parametrize(("deaf", "is_reached"), [(7, True), (8, False)])
+async def test_eight_addresses_of_a_name_are_tried(
+    resolve: Any, deaf: int, is_reached: bool
+) -> None:
+    async with RawServer(answer(DENY)) as server:
+        resolve([*(f"127.0.0.{last}" for last in range(2, 2 + deaf)), "127.0.0.1"])
+        result = await run_one(http_hook(named(server, "localhost")))
+    assert (result.output == DENY) is is_reached
+
+
 async def test_nobody_listening_is_a_failure() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -183,10 +183,11 @@ async def test_what_a_finished_hook_left_running_survives_its_program() -> None:
     released = "hooks[0].wait(); guard.release(hooks[0].pid); when_told(); os.kill(os.getpid(), 9)"
     agent = run_agent(released, "sleep 30 & echo $! > pid", SLEEPS.format(name="other"))
     pid, other = [await guarded(name) for name in ("pid", "other")]
+    (guard,) = guards(agent.pid)
     Path("go").touch()
     await asyncio.to_thread(agent.wait)
-    await comes_true(lambda: not is_running(other))
-    await asyncio.sleep(0.5)
+    await comes_true(lambda: not is_running(guard))
+    assert not is_running(other)
     assert is_running(pid)
     os.kill(int(pid), signal.SIGKILL)
 

@@ -203,10 +203,11 @@ async def test_a_call_cancelled_twice_kills_at_once(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_call_can_be_cancelled_while_it_stops_a_process_for_its_timeout() -> None:
+    script = "trap 'echo on > told' TERM; echo $$ > stubborn; while :; do sleep 0.05; done"
     with time_begins_with("stubborn"):
-        running = asyncio.create_task(run_script(STUBBORN, timeout=0.1, grace=20))
+        running = asyncio.create_task(run_script(script, timeout=0.1, grace=20))
         pid = (await appears("stubborn")).read_text()
-        await asyncio.sleep(0.2)
+        await appears("told")
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

@@ -1,0 +1,295 @@
+"""The names that a command runs, reads and writes, and what of it no review can cover."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hookline.pipeline.trust.commands import Commands
+from hookline.pipeline.trust.wording import TooMuchError
+
+
+def follow(command: str) -> Commands:
+    """Follow a command in ``/p``, where one file matches ``*.sh`` and too many match ``**``."""
+    commands = Commands(
+        values={"PATH": "/bin", "HOME": "/h"},
+        inert=(),
+        of_the_event=["EVENT"],
+        bases=["/p"],
+        find=lambda pattern, _bases: {"*.sh": ["found"], "**": None}.get(pattern, []),
+    )
+    commands.read_command(command)
+    return commands
+
+
+def names_in(commands: Commands) -> str:
+    """Each use with its names; a name that is looked for elsewhere too has those directories."""
+    found = {
+        f"{name.use.value}:{'@'.join([name.text, *name.bases[1:]])}" for name in commands.names
+    }
+    return " ".join(sorted(found))
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "uncovered"),
+    [
+        ("time -p a/x", "code:a/x", ""),
+        ("! a/x", "code:a/x", ""),
+        ("coproc a/x", "code:a/x", ""),
+        (
+            "a/x 2>&1 >&- <in >out 3<>both >>more",
+            "code:a/x data:both data:in written:more written:out",
+            "",
+        ),
+        ("a/x 2>$F", "code:a/x", ""),
+        ("cat <in", "data:in program:cat", ""),
+        ("for f in a b; do sh $f; done", "code:a code:b maybe:a maybe:b program:sh", ""),
+        ("for f; do sh $f; done", "program:sh", "$f: a variable without a known value"),
+        ("case $(x) in a/b) true;; esac", "program:x", ""),
+        ("[[ -f a/b && $(x) ]]", "program:x seen:]] seen:a/b", ""),
+        ("f() { a/x; }; f", "code:a/x program:f", ""),
+        ("function f { a/x; }", "code:a/x", ""),
+        ("A=1 B=a/b c", "maybe:1 program:c seen:a/b", ""),
+        ("A=x; A+=y; ./$A", "code:./x code:./xy maybe:x maybe:xy", ""),
+        ("A=$(x) ./y", "code:./y program:x", ""),
+        ("PATH=$(x) y", "program:x program:y", "PATH=$(x): the output of a command"),
+        ("IFS=, x", "program:x", ""),
+        ("IFS=,; x", "program:x", "IFS: it changes how words are split"),
+        ("export A=a B=b/c; ./$A", "code:./a maybe:a seen:b/c", ""),
+        ("declare -n A=b", "", ""),
+        ("declare -x A=b", "maybe:b", ""),
+        ("local A=$(x)", "program:x", ""),
+        ("read A; ./$A", "", "./$A: a value that only a shell knows"),
+        ("printf -v A %s x; ./$A", "", "./$A: a value that only a shell knows"),
+        ("printf %s a/b c", "maybe:a/b", ""),
+        ("env -u A -C d x", "data:A program:env program:x@/p/d", ""),
+        ("env -i A=a/b ./x", "code:./x program:env seen:a/b", ""),
+        ("env A=$(x) ./y", "code:./y program:env program:x", ""),
+        ("env -S 'sh x' y", "code:x data:y program:env program:sh", ""),
+        ("env -- ./x", "code:./x program:env", ""),
+        ("sudo -u me -D d ./x", "code:./x@/p/d data:me program:sudo", ""),
+        ("timeout -k 1 5 ./x", "code:./x data:1 maybe:5 program:timeout", ""),
+        ("timeout 5 a/b", "code:a/b maybe:5 program:timeout", ""),
+        ("nice -n 5 ./x", "code:./x data:5 program:nice", ""),
+        ("command -v x", "", ""),
+        ("command -p ./x", "code:./x", ""),
+        ("flock lock -c './x'", "code:./x maybe:lock program:flock", ""),
+        ("flock lock ./x", "code:./x maybe:lock program:flock", ""),
+        (
+            "xargs -I% sh %",
+            "program:sh program:xargs",
+            "xargs sh: names that are found when it runs",
+        ),
+        (
+            "xargs -n 1 ./x",
+            "code:./x data:1 program:xargs",
+            "xargs ./x: names that are found when it runs",
+        ),
+        ("xargs", "program:echo program:xargs", ""),
+        ("watch ./x y", "code:./x data:y program:watch", ""),
+        (
+            "python3 -m a.b c",
+            "code:a/b.py code:a/b/__init__.py code:a/b/__main__.py data:c program:python3",
+            "python3 -m a.b: it searches for what it runs",
+        ),
+        (
+            "python3 -m",
+            "code:.py code:/__init__.py code:/__main__.py program:python3",
+            "python3 -m : it searches for what it runs",
+        ),
+        (
+            "python3 -ma",
+            "code:a.py code:a/__init__.py code:a/__main__.py program:python3",
+            "python3 -m a: it searches for what it runs",
+        ),
+        ("python3 -c 'open(\"a/b\")' c", 'maybe:a/b maybe:c maybe:open("a/b") program:python3', ""),
+        (
+            "python3 -I x.py",
+            "code:x.py program:python3",
+            "python3 -I x.py: it reads compiled copies in __pycache__",
+        ),
+        (
+            "python3 -E x.py",
+            "code:x.py program:python3",
+            "python3 -E x.py: it reads compiled copies in __pycache__",
+        ),
+        (
+            "python3 -X pycache_prefix=/x -I x.py",
+            "code:x.py data:pycache_prefix=/x maybe:/x program:python3",
+            "",
+        ),
+        ("python3 < x.py", "code:x.py program:python3", ""),
+        ("python3 <<E", "program:python3", ""),
+        ("python3 --version", "program:python3", ""),
+        ("python3", "program:python3", "python3: it runs its standard input"),
+        ("python3 -", "program:python3", "python3: it runs its standard input"),
+        ("python3 $(x)", "program:python3 program:x", "$(x): the output of a command"),
+        (
+            "node -r ./pre.js x",
+            "code:./pre.js code:x code:x.cjs code:x.js code:x.json code:x.mjs program:node",
+            "",
+        ),
+        (
+            "node --require=./p.js x/ y",
+            "code:./p.js code:x.cjs code:x.js code:x.json code:x.mjs code:x/ data:y program:node",
+            "",
+        ),
+        (
+            "bash -O extglob x",
+            "code:x data:extglob program:bash",
+            "bash -O extglob: it changes how names are matched",
+        ),
+        (
+            "bash -c 'a/x \"$0\"' b/y c",
+            "code:a/x data:b/y data:c program:bash",
+            "$0: a value that only a shell knows",
+        ),
+        (
+            "bash +O extglob -o pipefail -c a/x",
+            "code:a/x data:extglob data:pipefail program:bash",
+            "bash -O extglob: it changes how names are matched",
+        ),
+        ("bash --rcfile rc x", "code:rc code:x program:bash", ""),
+        ("sh <<< a/x", "code:a/x program:sh", ""),
+        ("sh <<E\na/x\nE", "code:a/x program:E program:sh", ""),
+        (
+            "find d -name x -exec a/x {} + -exec b/y ';'",
+            "code:a/x code:b/y maybe:ame maybe:d maybe:x program:find",
+            "find -exec a/x {}: names that are found when it runs",
+        ),
+        ("find . -name '*.sh'", "maybe:*.sh maybe:. maybe:.sh maybe:ame program:find", ""),
+        ("awk -f p.awk data", "code:p.awk data:data data:p.awk program:awk", ""),
+        ("awk '{print}' data", "data:data maybe:{print} program:awk", ""),
+        ("awk 'BEGIN{system(\"x\")}'", 'maybe:BEGIN{system("x")} program:awk', ""),
+        (
+            "sed s/a/b/e x",
+            "data:x maybe:s/a/b/e program:sed",
+            "sed s/a/b/e: it runs the text that it produces",
+        ),
+        ("sed -n s/a/b/p x", "data:x maybe:s/a/b/p program:sed", ""),
+        ("sed -f s.sed", "code:s.sed data:s.sed program:sed", ""),
+        ("php x.php y z", "code:x.php code:y data:z program:php", ""),
+        ("php -r 'x' y", "maybe:x maybe:y program:php", ""),
+        ("java -jar x.jar", "code:x.jar maybe:ar program:java", ""),
+        ("grep -f pat file", "data:file data:pat program:grep", ""),
+        ("grep pat file", "data:file maybe:pat program:grep", ""),
+        ("grep -e pat file", "data:file data:pat program:grep", ""),
+        ("jq . file", "data:file maybe:. program:jq", ""),
+        ("test -f a", "seen:a", ""),
+        ("[ -f a ]", "maybe:] seen:a", ""),
+        ("ls d", "program:ls seen:d", ""),
+        ("cat a 5 ]", "data:a maybe:5 maybe:] program:cat", ""),
+        ("echo a/b c $(x)", "maybe:a/b program:x", ""),
+        (
+            "mkdir d; touch e; tee f",
+            "program:mkdir program:tee program:touch written:d written:e written:f",
+            "",
+        ),
+        ("git status", "data:status program:git", ""),
+        ("su me -c 'a/x'", "code:a/x data:a/x data:me program:su", ""),
+        ("make x", "data:x program:make", "make x: what it runs is in other files"),
+        ("npm run y", "data:run data:y program:npm", "npm run y: what it runs is in other files"),
+        ("cargo fmt", "data:fmt program:cargo", ""),
+        (
+            "cargo run x",
+            "data:run data:x program:cargo",
+            "cargo run x: what it runs is in other files",
+        ),
+        (
+            "uv run x.py",
+            "data:run data:x.py program:uv",
+            "uv run x.py: what it runs is in other files",
+        ),
+        (". x", "code:x program:x", ""),
+        (".", "", ".: it reads commands from another place"),
+        ("source a b", "code:a data:b program:a", ""),
+        ("eval a/x b", "code:a/x data:b", ""),
+        ("eval $X", "", "eval $X: a variable without a known value"),
+        ("trap a/x EXIT", "code:a/x", ""),
+        ("cd d; ./x", "code:./x@/p/d", ""),
+        ("cd; ./x", "code:./x@/h", ""),
+        ("cd -- d; ./x", "code:./x@/p/d", ""),
+        ("cd ~+/d; ./x", "code:./x@/p/d", ""),
+        ("cd $(x); ./x", "code:./x program:x", "$(x): the output of a command"),
+        ("cd /dev/fd/3", "", "/dev/fd/3: it is a different place in every process"),
+        ("pushd d; ./x", "code:./x@/p/d", ""),
+        ("shopt -s extglob", "", "shopt extglob: it changes how names are matched"),
+        ("set -e", "", ""),
+        ("exec -a n ./x", "code:./x data:n", ""),
+        ("exec > out", "written:out", ""),
+        ("./cat a", "code:./cat data:a", ""),
+        ("/usr/bin/cat a", "code:/usr/bin/cat data:a", ""),
+        ("cat *.sh", "data:found program:cat", ""),
+        ("cat **", "program:cat", ""),
+        ("cat {a,b}/c", "data:a/c data:b/c program:cat", ""),
+        ("cat a{1..3}", "program:cat", ""),
+        ("cat {x}", "data:{x} program:cat", ""),
+        ("tool --x=a/b -Ia/c -x", "data:a/b maybe:a/b maybe:a/c program:tool", ""),
+        (
+            "tool d,e f=g,h $EVENT $(x)/t",
+            "data:d,e data:f=g,h maybe:g maybe:h maybe:t program:tool program:x",
+            "$(x)/t: the output of a command",
+        ),
+        ("$EVENT", "", "$EVENT: a value of the event"),
+        ("$(x)/y", "code:y program:x", "$(x)/y: the output of a command"),
+        ("- x", "data:x program:-", ""),
+        ("/dev/stdin", "", "/dev/stdin: it is a different file in every process"),
+        ("sh -", "program:sh", "sh: it runs its standard input"),
+        ("echo $UNSET", "", ""),
+        ("./$UNSET", "", "./$UNSET: a variable without a known value"),
+        ("strace -o out ./x", "code:./x data:out program:strace", ""),
+        ("bun run x", "code:run code:x program:bun", "bun run x: what it runs is in other files"),
+        ("deno x.ts", "code:x.ts program:deno", ""),
+        ("unset A", "", ""),
+        ("exit 2", "", ""),
+    ],
+)
+def test_a_command_has_these_names_and_this_is_not_covered(
+    command: str, names: str, uncovered: str
+) -> None:
+    commands = follow(command)
+    assert names_in(commands) == names
+    assert "; ".join(map(str, commands.uncovered)) == uncovered
+
+
+@pytest.mark.parametrize(
+    ("command", "remarks"),
+    [
+        ("git status; hg log; cat a", ["git", "hg"]),
+        ("python3 -c x", ["python3 -c"]),
+        ("node --eval x; node -p y", ["node --eval", "node -p"]),
+        ("python3 <<< x", ["python3"]),
+        ("sh <<< x", []),
+        ("awk 'BEGIN{system(1)}'", ["awk"]),
+        ("awk '{print}'", []),
+        ("php -r x", ["php"]),
+        ("php x.php", []),
+    ],
+)
+def test_what_may_load_more_is_remarked(command: str, remarks: list[str]) -> None:
+    assert [remark.partition(":")[0] for remark in follow(command).remarks] == remarks
+
+
+@pytest.mark.parametrize(
+    ("command", "single"),
+    [("./x a", True), ("A=1 ./x", False), ("./x; ./y", False), ("cd d", False), ("eval x", False)],
+)
+def test_a_command_of_one_program_is_known_as_such(command: str, single: bool) -> None:
+    assert follow(command).is_single is single
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [
+        (lambda n: "eval " * n + "x", 7),
+        (lambda n: "".join(f"cd d{each}; " for each in range(n)) + "x", 4),
+        (lambda n: "x " + " ".join(f"n{each}" for each in range(n)), 999),
+        (lambda n: "x " + "{a,b}" * n, 8),
+        (lambda n: "x " + "{a}" * n, 32),
+        (lambda n: "x " + "a" * n, 64 * 1024 - 2),
+    ],
+    ids=["depth", "directories", "names", "words of braces", "braces", "text"],
+)
+def test_a_command_is_followed_up_to_a_limit(make: Callable[[int], str], most: int) -> None:
+    follow(make(most))
+    with pytest.raises(TooMuchError):
+        follow(make(most + 1))

@@ -18,6 +18,7 @@ from hookline.pipeline.programs import (
     own_variables,
     program_at,
     read_shebang,
+    resolve_in_command,
     resolve_relative,
     resolve_words,
     shebang_in,
@@ -383,3 +384,17 @@ def test_a_file_that_cannot_be_looked_at_keeps_its_place(project: Project) -> No
     assert resolve_relative("x.js/y", hook, **places) == "x.js/y"
     assert resolve_words(["node", "x"], hook, **places) == ["node", f"{project.path}/x"]
     assert resolve_words(["sh", "x"], hook, **places) == ["sh", "x"]
+
+
+@pytest.mark.parametrize(
+    "before", ["2>log ", ">log ", "true; 2>&1 >log ", "A=1 2>log ", "2>log A=1 "]
+)
+def test_a_relative_program_behind_a_redirection_is_the_projects_own(
+    project: Project, before: str
+) -> None:
+    project.script("x.sh", "")
+    hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
+    places = {"cwd": str(project.path / "below"), "project_dir": str(project.path)}
+    assert resolve_in_command(f"{before}./x.sh", {}, hook, **places) == (
+        f"{before}'{project.path}/x.sh'"
+    )

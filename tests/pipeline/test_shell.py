@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.pipeline.programs import plain_words, words_in
-from hookline.pipeline.shell import Word, expand, quote_variables, read_tokens
+from hookline.pipeline.shell import (
+    Pattern,
+    Piece,
+    Token,
+    Unmade,
+    Variable,
+    Word,
+    expand,
+    is_readable,
+    quote_variables,
+    read_tokens,
+)
 
 VALUES = {"HOOKLINE_CWD": "/a b/*$(x)", "EMPTY": "", "MODE": "-v"}
 
@@ -168,3 +179,105 @@ def test_what_a_shell_would_call_a_variable_is_replaced_once(
     variable = re.compile(rf"\${name}|\${{{name}}}")
     expected = variable.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
     assert expand(text, values) == expected
+
+
+def show(part: Token | Piece) -> str:
+    """A token as one text: = before an exact word, ^ where a command may begin, and its pieces."""
+    if isinstance(part, str):
+        return part.replace("\n", "\\n").replace("\t", "\\t").replace(" ", "·")
+    if isinstance(part, Pattern):
+        return f"‹{part.text}›"
+    if isinstance(part, Unmade):
+        return f"[{part.kind}·{show(part.written)}]"
+    if isinstance(part, Variable):
+        other = "" if part.other is None else ":" + "".join(map(show, part.other.pieces))
+        return f"({part.name}{other}{'·quoted' if part.is_quoted else ''})"
+    marks = ("=" if part.is_exact else "~") + ("^" if part.begins else "")
+    marks += f"{part.assigned}:" * bool(part.assigned) + "body:" * part.is_body
+    return marks + "".join(map(show, part.pieces))
+
+
+@pytest.mark.parametrize(
+    ("command", "tokens"),
+    [
+        ("a;b & c|d", "=^a ; =^b & =^c | =^d"),
+        ("a\\ b 'c d' \"e f\"", "=^a·b =c·d =e·f"),
+        ("a\\", "~^a\\"),
+        ("'$V' \"$V\" $V ${V}", "=^$V =(V·quoted) =(V) =(V)"),
+        ('${V:-a $B} "${V:=x}" ${V:?no} ${V-}', "~^(V:a·(B)) ~(V:x·quoted) ~(V) ~(V:)"),
+        (
+            "${V:+x} ${#V} ${!V} ${V[0]} ${V:1:2}",
+            "~^[value·${V:+x}] ~[number·${#V}] ~[value·${!V}] ~[value·${V[0]}] ~[value·${V:1:2}]",
+        ),
+        (
+            "$1 $@ $? $$ $! $#",
+            "~^[value·$1] ~[value·$@] ~[number·$?] ~[number·$$] ~[number·$!] ~[number·$#]",
+        ),
+        ('$ "$" a$', "~^$ ~$ ~a$"),
+        (
+            "$((1+2)) $[1] $((a)b)",
+            "~^[number·$((1+2))] ~[number·$[1]] ( ( =^a ) =^b ) ~[output·$((a)b)]",
+        ),
+        ("`a \\`b\\``", "( =^a ( =^b ) ~[output·`b`] ) ~^[output·`a·\\`b\\``]"),
+        ('"`a \\"b\\"`"', '( =^a =b ) ~^[output·`a·\\"b\\"`]'),
+        (
+            "$(a b) <(a) >(b)",
+            "( =^a =b ) ~^[output·$(a·b)] ( =^a ) ~[output·<(a)] ( =^b ) ~[output·>(b)]",
+        ),
+        ("a <in >out 2>&1 3<>x &>y", "=^a < =in > =out >& =1 <> =x &> =y"),
+        ("a >>z >|w <&3 &>>v <<<t", "=^a >> =z >| =w <& =3 &>> =v <<< =t"),
+        ("2>a b", "> =^a =b"),
+        ("2 >a b", "=^2 > =a =b"),
+        ('~ ~/a ~b a~ "~"', "=^(HOME) =(HOME)/a ~~b ~a~ =~"),
+        ("{a,b} {a {} a,b }", "~^‹{›a‹,›b‹}› ~‹{›a ~‹{›‹}› =a,b ~‹}›"),
+        ("*.x [a] ?", "~^‹*›.x ~‹[›a‹]› ~‹?›"),
+        ("A=1 B=$V c D=2 1A=x A+=y", "=^A:A=1 =B:B=(V) =c =D:D=2 =1A=x =A:A+=y"),
+        ("if a; then b; else c; fi", "=^if =^a ; =^then =^b ; =^else =^c ; =^fi"),
+        ("{ a; }", "~^‹{› =^a ; ~^‹}›"),
+        ("! a", "~^! =^a"),
+        ("(a; b)", "( =^a ; =^b )"),
+        ("((1+1)) && a", "( ) & & =^a"),
+        ("( (a) )", "( ( =^a ) )"),
+        ("case $x in a|b) c;; (d) e;& *) f; esac", "case =(x) ; =^c ; =^e ; =^f ;"),
+        ("case x in esac", "case =x"),
+        ("[[ a < b && $x =~ ^(a b)$ ]] c", "[[ =a =b =(x) ~=~ ~‹]›‹]› =c"),
+        ("a # b", "=^a"),
+        ("a#b", "~^a#b"),
+        ("$'a\tb' $\"c\"", "~^a\\tb ~c"),
+        ("cat <<E\nx $(y)\nE", "=^cat << =E \\n ~body:x·$(y)\\nE ( ( =^y ) )"),
+        ("cat <<'E'\nx $(y)\nE", "=^cat << =E \\n ~body:x·$(y)\\nE"),
+        (
+            "cat <<-E <<F\n\tx\n\tE\ny\nF\nz",
+            "=^cat << =E << =F \\n ~body:\\tx\\n\\tE\\n ( ) ~body:y\\nF\\n ( ) =^z",
+        ),
+        ("f() { a; }", "=^f ( ) ~^‹{› =^a ; ~^‹}›"),
+        ("for i in a; do b; done", "=^for =^i =in =a ; =^do =^b ; =^done"),
+        ("a=(b c)", "=^a:a= ( =^b =c )"),
+    ],
+)
+def test_a_command_is_read_as_these_words_and_operators(command: str, tokens: str) -> None:
+    assert " ".join(map(show, read_tokens(command))) == tokens
+    assert is_readable(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "'a",
+        '"a',
+        "$(a",
+        "`a",
+        "${a",
+        "(a",
+        "case x in a) b",
+        "$'a",
+        '"$(a"',
+        "$((1",
+        "$[1",
+        "[[ a",
+        "${a[1",
+        "{ (a; }",
+    ],
+)
+def test_a_command_in_which_something_is_not_closed_is_not_readable(command: str) -> None:
+    assert not is_readable(command)

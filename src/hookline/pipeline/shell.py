@@ -252,7 +252,8 @@ class _Reader:
                     begins = False
                 else:
                     at = self._read_word(at, begins=begins)
-                    begins = word == "{" or (begins and word in _OPENING_WORDS)
+                    is_before = word in _OPENING_WORDS or self._is_descriptor(word, at)
+                    begins = word == "{" or (begins and is_before)
         self.is_whole &= not closer
         return self.end
 
@@ -299,8 +300,7 @@ class _Reader:
         while at < self.end and self.text[at] not in _WORD_END:
             at = self._read_piece(at, wrap=wrap)
         written = self.text[start:at]
-        # A number in front of a redirection is not a word.
-        if written and not (written.isdigit() and self.text[at : at + 1] in ("<", ">")):
+        if written and not self._is_descriptor(written, at):
             name, equals, _ = written.partition("=")
             name = name.removesuffix("+")
             is_assigned = equals and name.isascii() and name.isidentifier()
@@ -315,6 +315,10 @@ class _Reader:
             self.tokens.append(word)
         self._pieces, self._is_exact, self._in_braces = around
         return at
+
+    def _is_descriptor(self, written: str, end: int) -> bool:
+        """Whether a text is a number in front of a redirection, which is not a word."""
+        return written.isdigit() and self.text[end : end + 1] in ("<", ">")
 
     def _add_text(self, text: str, *, exact: bool) -> None:
         self._pieces.append(text)
@@ -478,6 +482,7 @@ class _Reader:
             if depth == 0:
                 return at + 1
             at = self._read_piece(at, wrap=False)
+        self.is_whole = False
         return self.end
 
     def _read_substitution(self, at: int) -> int:
@@ -598,6 +603,7 @@ class _Reader:
                     at = self._read_piece(at, wrap=False)
             else:
                 at = max(word_end, after + 1)
+        self.is_whole = False
         return self.end
 
 

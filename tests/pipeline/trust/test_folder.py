@@ -1,15 +1,19 @@
 """Which hooks the trust in one folder lets run, registers and withholds."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookline.config import Config
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.settings import Layer, read_layer
+from hookline.pipeline.trust import folder
+from hookline.pipeline.trust.coverage import Coverage
 from hookline.pipeline.trust.folder import FolderTrust
-from hookline.pipeline.trust.review import review
+from hookline.pipeline.trust.review import cover_entry, review
 from hookline.pipeline.trust.store import TrustStore
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource, WithheldHook
 from tests.harness.scratch import Project
@@ -214,3 +218,53 @@ def test_a_hook_test_with_code_is_trusted_while_it_is_as_it_was_reviewed(project
     assert not trust.trusts_test(str(file))
     file.unlink()
     assert not trust.trusts_test(str(file))
+
+
+def test_each_guard_is_withheld_by_itself(project: Project) -> None:
+    def guards(*names: str) -> dict[str, Any]:
+        return settings(*({**GUARD, "name": name, "command": f"true {name}"} for name in names))
+
+    project.settings(guards("a", "b", "c"))
+    TrustStore().write(Config.load(project.path).review_project())
+    trust = Trust(project)
+    trust.read(guards("a", "c"))
+    assert [entry.name for entry in trust.get_guards()] == ["b"]
+    trust.read(guards("b", "x"))
+    assert [entry.name for entry in trust.get_guards()] == ["a", "c"]
+
+
+def test_a_hook_is_looked_at_again_only_after_a_change(
+    reviewed: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+
+    def cover_and_count(entry: HookRegistryEntry, **options: Any) -> Coverage:
+        looks.append(entry.name)
+        return cover_entry(entry, **options)
+
+    monkeypatch.setattr(folder, "cover_entry", cover_and_count)
+    time.sleep(0.03)  # until what was written counts as unchanged
+    trust = Trust(reviewed)
+    hook = trust.read(settings(GUARD))
+    assert [trust.why_untrusted(hook) for _ in range(3)] == [None] * 3
+    assert looks == ["guard"]
+    reviewed.write("hooks/new.txt", "")
+    assert trust.why_untrusted(hook) is not None
+    assert looks == ["guard"] * 2
+
+
+@pytest.mark.parametrize(("claude", "is_withheld"), [(None, True), (True, True), (False, False)])
+def test_a_guard_of_claude_codes_settings_that_are_not_read_is_withheld_unless_refused(
+    project: Project, claude: bool | None, is_withheld: bool
+) -> None:
+    guard = {"type": "command", "command": "true", "name": "guard", "onFailure": "block"}
+    project.settings({"hooks": {"PreToolUse": [{"hooks": [guard]}]}}, file=".claude/settings.json")
+    TrustStore().write(Config.load(project.path, claude=True).review_project())
+    trust = Trust(project)
+    trust.use([], is_on=lambda _hook: True, claude=claude)
+    why = trust.withheld()
+    assert len(why) == is_withheld
+    if claude is None:
+        assert "nothing asks for Claude Code's settings any more: pass --claude, or set" in why[0]
+    elif why:
+        assert "is no longer in the project's settings" in why[0]

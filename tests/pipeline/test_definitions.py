@@ -470,9 +470,9 @@ def test_a_slip_in_a_definition_or_a_hook_is_said_with_what_comes_of_it() -> Non
 
 
 def test_a_hook_that_fails_closed_is_never_left_in_the_background() -> None:
-    hook, problems = one(command("x", **{"async": True}))
+    hook, problems = one(command("x") | {"async": True})
     assert (hook.background, problems) == (True, [])
-    hook, problems = one(command("x", **{"async": True, "onFailure": "block"}))
+    hook, problems = one(command("x", onFailure="block") | {"async": True})
     assert not hook.background
     (problem,) = problems
     assert problem.startswith("BeforeTool[0].hooks[0].async: is not for a hook that fails closed")

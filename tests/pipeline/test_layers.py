@@ -205,7 +205,7 @@ def test_a_required_hook_is_named_with_its_layer_or_without(
     text: str, name: str, sources: set[HookSource]
 ) -> None:
     demand = Required.read(text, [USER, SYSTEM], by_code=True)
-    assert (demand.text, demand.name, demand.sources) == (text, name, sources)
+    assert (demand.text, demand.name, set(demand.sources)) == (text, name, sources)
     assert demand.by_code is (name == text)
 
 

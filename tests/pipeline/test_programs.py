@@ -279,7 +279,7 @@ def test_a_long_command_is_looked_at_in_a_moment(unit: str) -> None:
 def test_a_hook_of_an_extension_or_a_plugin_finds_its_directories_too() -> None:
     def variables(**fields: Any) -> dict[str, str]:
         hook = CommandHook(name="h", command="x", **fields)
-        places = {"project_dir": "/p", "cwd": "/c", "session_id": "", "event": ""}
+        places: dict[str, Any] = {"project_dir": "/p", "cwd": "/c", "session_id": "", "event": ""}
         plain = hook_variables(**places)
         return {n: v for n, v in hook_variables(**places, hook=hook).items() if n not in plain}
 

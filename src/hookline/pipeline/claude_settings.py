@@ -111,8 +111,8 @@ class _PluginError(Exception):
     """A problem with a plugin, and the remedy; ``at`` is its place, if not where it is named."""
 
     def __init__(self, message: str, remedy: str, at: Problem | None = None) -> None:
-        self.message, self.remedy, self.at = message, remedy, at
         super().__init__(message)
+        self.message, self.remedy, self.at = message, remedy, at
 
 
 class Plugin(msgspec.Struct, frozen=True):

@@ -219,10 +219,12 @@ class Commands(Words):
             for fields in self.make_fields(word):
                 self._add_operands(fields, Use.WRITTEN)
         if words and words[0].written in ("for", "select"):
-            if len(words) > 1:
-                self._assign_each(
-                    words[1].written, [f for w in words[3:] for f in self.make_fields(w)]
-                )
+            choices = [fields for word in words[3:] for fields in self.make_fields(word)]
+            for field in itertools.chain.from_iterable(choices):
+                if field.unknown:
+                    self.unknown[words[1].written] = field.unknown
+                else:
+                    self.assign(words[1].written, field.text)
             return
         if words and words[0].written == "function":
             words = words[3:] if len(words) > 2 and words[2].written == "{" else []
@@ -256,13 +258,6 @@ class Commands(Words):
                 self._follow_program(fields, simple, bodies, by_shell=True)
             else:
                 self._follow_input(simple, Use.DATA)
-
-    def _assign_each(self, name: str, choices: Iterable[Sequence[Field]]) -> None:
-        for field in itertools.chain.from_iterable(choices):
-            if field.unknown:
-                self.unknown[name] = field.unknown
-            else:
-                self.assign(name, field.text)
 
     def _follow_assignment(self, word: Word, *, is_lasting: bool) -> None:
         name = word.assigned
@@ -511,7 +506,8 @@ class Commands(Words):
             self._add_code(script, suffixes=kind == "node")
             self._add_operands(fields[script_at + 1 :], Use.DATA)
             self._follow_input(simple, Use.DATA)
-            if kind == "python" and told & {"-I", "-E"} and not _has_cache_prefix(options):
+            has_prefix = any(o == "-X" and v.startswith("pycache_prefix=") for o, v in options)
+            if kind == "python" and told & {"-I", "-E"} and not has_prefix:
                 what = f"{name} {' '.join(sorted(told & {'-I', '-E'}))} {script.text}"
                 why = "it reads compiled copies in __pycache__"
                 self._report(what, why, f"leave out {'-I' if '-I' in told else '-E'}")
@@ -702,7 +698,3 @@ def _find_shell_text(fields: Sequence[Field]) -> int:
         if fields[at - 1].text in ("-", "--"):
             break
     return at
-
-
-def _has_cache_prefix(options: Iterable[tuple[str, str]]) -> bool:
-    return any(option == "-X" and value.startswith("pycache_prefix=") for option, value in options)

@@ -156,10 +156,12 @@ class _Finder:
         # Files that the command writes come first, so that they are not covered.
         for name in sorted(todo, key=lambda name: name.use is not Use.WRITTEN):
             self._done.add(name)
-            if name.use is Use.PROGRAM:
-                self._look_up(name)
-            else:
+            if name.use is not Use.PROGRAM:
                 self._look(name)
+                continue
+            paths = self._commands.values.get("PATH", [os.defpath])
+            for base, entry in self._ground.entries_in_project(paths, name.bases):
+                self._take(os.path.join(base, entry, name.text), Use.CODE, name.text)
         return self._scripts
 
     def find_all(self) -> None:
@@ -193,12 +195,6 @@ class _Finder:
                     continue
             for base in bases:
                 self._take(os.path.join(base, text), name.use, text)
-
-    def _look_up(self, name: Name) -> None:
-        for base, entry in self._ground.entries_in_project(
-            self._commands.values.get("PATH", [os.defpath]), name.bases
-        ):
-            self._take(os.path.join(base, entry, name.text), Use.CODE, name.text)
 
     def _take(self, place: str, use: Use, text: str) -> None:
         if self._ground.take(place, use, text) and use is Use.CODE and place not in self._read:

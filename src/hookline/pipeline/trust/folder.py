@@ -167,7 +167,8 @@ class FolderTrust:
             entry
             for layer in layers
             for entry in layer.entries
-            if layer.source is HookSource.PROJECT or self._leads_into_project(entry)
+            if layer.source is HookSource.PROJECT
+            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._cover(entry).code)
         ]
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
@@ -268,11 +269,6 @@ class FolderTrust:
                     self._warn(str(error))
             self._known, self._known_as = known, now
         return self._known
-
-    def _leads_into_project(self, entry: HookRegistryEntry) -> bool:
-        if entry.source not in (HookSource.USER, HookSource.SYSTEM):
-            return False
-        return bool(self._cover(entry).code)
 
     def _cover(self, entry: HookRegistryEntry) -> Coverage:
         return cover_entry(

@@ -135,9 +135,11 @@ class Words:
 
     def make_fields(self, word: Word) -> list[list[Field]]:
         """All the lists of words that a shell may make of one word."""
-        variants = _expand_braces(word.pieces)
+        variants, written = _expand_braces(word.pieces), word.written
+        if len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2:
+            written = written[1:-1]
         made = [
-            self._split_fields(parts, _strip_quotes(word.written)) if pieces else [Field("")]
+            self._split_fields(parts, written) if pieces else [Field("")]
             for pieces in variants
             for parts in self._combine_choices(pieces)
         ]
@@ -167,7 +169,9 @@ class Words:
         if not is_pattern or any(part.unknown for part in parts):
             return [Field(text, *_find_unknown(parts), written)]
         pattern = "".join(
-            part.text if part.is_active else _escape_pattern(part.text) for part in parts
+            f"[{char}]" if char in "*?[" and not part.is_active else char
+            for part in parts
+            for char in part.text
         )
         if any(sign in pattern for sign in ("[:", "[.", "[=")):
             return [Field(text, "value", written=written)]
@@ -186,15 +190,6 @@ def _find_unknown(parts: Sequence[_Part]) -> tuple[str, str]:
     last = max(at for at, part in enumerate(parts) if part.unknown)
     grave = next((reason for reason in reasons if reason not in HARMLESS), reasons[0])
     return grave, "".join(part.text for part in parts[last + 1 :])
-
-
-def _strip_quotes(written: str) -> str:
-    is_quoted = len(written) > 1 and written[0] == written[-1] == '"' and written.count('"') == 2
-    return written[1:-1] if is_quoted else written
-
-
-def _escape_pattern(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
 def _expand_braces(pieces: Sequence[Piece]) -> list[Sequence[Piece]]:

@@ -499,7 +499,7 @@ def test_a_hook_gives_the_reason_of_its_stop_before_that_of_its_decision() -> No
 def test_a_result_as_json_has_only_what_is_known() -> None:
     hook = CommandHook(name="h", command="true", source=HookSource.USER)
     event, always = HookEventName.BEFORE_TOOL, {"hook": "h", "type": "command", "source": "user"}
-    texts = {"stdout": "o", "stderr": "e"}
+    texts: Json = {"stdout": "o", "stderr": "e"}
     result = HookExecutionResult(
         hook=hook, event_name=event, success=True, duration=1.23456, **texts
     )

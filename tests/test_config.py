@@ -303,11 +303,11 @@ def test_the_files_that_decide_about_hooks_are_named_whether_they_exist_or_not(
     trusted = Config.load(layers.project.path).get_settings_files()
     [store] = {*trusted} - {*files}
     assert store.startswith(str(layers.own))
-    assert Config().get_settings_files() == Config().get_sources() == ()
+    assert (Config().get_settings_files(), Config().get_sources()) == ((), ())
 
 
 def test_an_extension_counts_unless_it_is_inactive() -> None:
-    extensions = [
+    extensions: list[Json] = [
         {"name": "a", "hooks": before_tool("a")},
         {"name": "b", "hooks": before_tool("b"), "isActive": True},
         {"name": "c", "hooks": before_tool("c"), "isActive": False},

@@ -26,6 +26,7 @@ from hookline.debuglog import (
     JsonLinesSink,
     clip,
     default_trace_file,
+    is_trace_wanted,
 )
 from hookline.wire.results import make_empty_success_result
 from tests.eleven import ONE_EACH, Firing, Json, answering, command, label, on_every_event, started
@@ -217,6 +218,21 @@ async def test_the_trace_is_off_unless_the_environment_asks_for_it(
         await system.get_event_handler().fire("BeforeTool", TOOL)
         assert trace.exists() is wanted, value
     assert [line["kind"] for line in lines_of(trace)] == ["hook", "batch"] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "default", "wanted"),
+    [
+        *(("", True, True), (" ", True, True), ("0", True, False), (" No ", True, False)),
+        *(("FALSE", True, False), ("off", True, False), ("", False, False), ("1", False, True)),
+    ],
+)
+def test_the_environment_decides_whether_a_trace_is_kept_or_else_the_default(
+    monkeypatch: pytest.MonkeyPatch, said: str, default: bool, wanted: bool
+) -> None:
+    monkeypatch.setenv("HOOKLINE_TRACE", said)
+    assert is_trace_wanted(default=default) is wanted
+    assert DebugLogger.from_environment(default=default).enabled is wanted
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])

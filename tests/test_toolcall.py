@@ -21,7 +21,7 @@ from hookline import (
     stop,
 )
 from hookline.front import face_of
-from hookline.toolcall import ConfirmationRequest, FollowingTool
+from hookline.toolcall import MAX_TAIL_CALLS, ConfirmationRequest, FollowingTool
 
 
 def hooks_that(event: str, answer: Any, **options: Any) -> Hooks:
@@ -288,6 +288,43 @@ def test_a_tool_that_hooks_want_to_follow_runs_at_once(run: Any) -> None:
     assert names == [("shell", None), ("note", "shell")]
     others = run(hooks, shell, {"command": "ls"}, run_other=lambda name, given: f"{name} {given}")
     assert others.llm_content == "note {'text': 'x'}"
+
+
+async def test_every_tool_that_follows_is_told_which_was_called_first() -> None:
+    hooks, seen = Hooks(), []
+
+    @hooks.on("AfterTool")
+    def follow(event: Any) -> Any:
+        seen.append((event["tool_name"], event.get("original_request_name")))
+        following = {"a": "b", "b": "c"}.get(event["tool_name"])
+        tail: dict[str, Any] = {"name": following, "args": {}}
+        return {"hookSpecificOutput": {"tailToolCallRequest": tail}} if following else None
+
+    outcome = await hooks.call_tool(
+        "a", {}, lambda _args: "A", find_tool=lambda name: lambda _args: name
+    )
+    assert (outcome.text, outcome.followed) == ("c", True)
+    assert seen == [("a", None), ("b", "a"), ("c", "a")]
+    alone = await hooks.call_tool("c", {}, lambda _args: "C")
+    assert (alone.text, alone.followed) == ("C", False)
+
+
+@pytest.mark.parametrize("number", [MAX_TAIL_CALLS, MAX_TAIL_CALLS + 1])
+async def test_eight_tools_may_follow_and_no_ninth(
+    number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks()
+    ran: list[Any] = []
+
+    @hooks.on("AfterTool")
+    def follow(_event: Any) -> Any:
+        tail = {"name": "t", "args": {}}
+        is_left = len(ran) <= number
+        return {"hookSpecificOutput": {"tailToolCallRequest": tail}} if is_left else None
+
+    await hooks.call_tool("t", {}, ran.append, find_tool=lambda _name: ran.append)
+    assert len(ran) == 1 + MAX_TAIL_CALLS
+    assert ("8 have followed already" in caplog.text) is (number > MAX_TAIL_CALLS)
 
 
 async def test_a_tool_that_follows_may_have_a_name_for_hooks_and_a_server() -> None:

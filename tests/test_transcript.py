@@ -67,6 +67,7 @@ def test_a_conversation_is_one_block_a_line(tmp_path: Path) -> None:
     assert len({*uuids}) == len(lines)
     assert all(line["timestamp"].endswith("Z") for line in lines)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     # Compact, as scripts look for it with grep.
     assert '"type":"tool_use"' in path.read_text()
 
@@ -95,6 +96,36 @@ def test_what_cannot_be_written_is_told_once(
     writer.add_text("user", "one")
     writer.add_text("user", "two")
     assert caplog.text.count("cannot write the transcript") == 1
+
+
+def test_what_can_be_written_again_is_and_another_failure_is_told_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "t.jsonl"
+    writer = TranscriptWriter(path, session_id="s", cwd="/")
+    writer.add_text("user", "one")
+    path.rename(tmp_path / "kept")
+    path.mkdir()
+    writer.add_text("user", "two")
+    path.rmdir()
+    (tmp_path / "kept").rename(path)
+    writer.add_text("user", "three")
+    path.unlink()
+    path.mkdir()
+    writer.add_text("user", "four")
+    assert caplog.text.count("cannot write the transcript") == 2
+
+
+def test_a_line_that_was_not_written_is_nobodys_parent(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    writer = TranscriptWriter(path, session_id="s", cwd="/")
+    path.mkdir()
+    writer.add_text("user", "lost")
+    path.rmdir()
+    writer.add_text("user", "one")
+    writer.add_text("user", "two")
+    first, second = read(path)
+    assert (first["parentUuid"], second["parentUuid"]) == (None, first["uuid"])
 
 
 async def test_an_agent_writes_what_was_said_before_hooks_hear_of_the_next_event(

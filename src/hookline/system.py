@@ -275,7 +275,7 @@ class HookSystem:
         )
 
     def add_hook(self, entry: HookRegistryEntry, fault: Problem | None) -> Callable[[], None]:
-        """Register a hook as ``read_hook`` returned it; the returned function takes it out."""
+        """Register a hook as ``read_hook`` returned it; call the returned function to remove it."""
         if fault is not None:
             self._log.warning(f"hook {entry.name!r}: matcher {fault}")
         trusted = entry.hook.source is not HookSource.PROJECT or self._config.adopts(entry.hook)

@@ -5,6 +5,7 @@ import datetime
 import decimal
 import enum
 import json
+import math
 import pathlib
 import uuid
 from collections import OrderedDict, UserDict, namedtuple
@@ -180,3 +181,48 @@ json_values = st.recursive(
 @given(json_values)
 def test_json_is_shown_as_it_is(value: Any) -> None:
     assert show(value) == (value, [], [])
+
+
+class Wordy:
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __repr__(self) -> str:
+        return "x" * self.length
+
+
+def test_a_repr_exactly_at_the_limit_is_shown_whole() -> None:
+    at, over = show(Wordy(MAX_REPR)), show(Wordy(MAX_REPR + 1))
+    assert (at.value, at.cuts) == ("x" * MAX_REPR, [])
+    assert over.value == "x" * MAX_REPR + "… (+1 characters)"
+    assert over.cuts == ["a Wordy is too long to show"]
+    assert at.as_text == over.as_text == ["Wordy"]
+
+
+@pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"a": value}])
+@pytest.mark.parametrize("bottom", ["text", pathlib.PurePosixPath("text")])
+def test_a_value_exactly_as_deep_as_is_shown_is_whole(wrap: Any, bottom: Any) -> None:
+    value: Any = bottom
+    for _ in range(MAX_DEPTH + 1):
+        value = wrap(value)
+    assert codec.is_json(value) is isinstance(bottom, str)
+    assert show(value).cuts == []
+    assert not codec.is_json(wrap(value))
+    assert show(wrap(value)).cuts == ["it is nested too deeply"]
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        *((None, "null"), (True, "true"), (False, "false"), (1, "1"), (1.5, "1.5")),
+        *((math.inf, "inf"), (pathlib.PurePosixPath("/a"), "/a"), ((1, "a"), "[1, 'a']")),
+    ],
+)
+def test_a_key_is_written_as_json_would(key: Any, name: str) -> None:
+    assert show({key: 5}).value == {name: 5}
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, (1,), {1: 2}, {"a": {1}}, [b"x"], 1j])
+def test_what_json_has_no_form_for_is_not_json(value: Any) -> None:
+    assert not codec.is_json(value)
+    assert not codec.is_json({"a": [value]})

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import functools
 import inspect
 import threading
 import time
@@ -15,7 +16,18 @@ from hookline.adapters.gates import Conversations
 from hookline.answer import Answer
 from hookline.debuglog import DebugLogger
 from hookline.errors import InvalidHookError, UnknownEventError
-from hookline.front import HookSession, failing_closed
+from hookline.front import (
+    HookSession,
+    face_of,
+    failing_closed,
+    find_files,
+    find_tools,
+    heard_by,
+    hooks_of,
+    place_of,
+    recorded_at,
+)
+from hookline.toolcall import complete
 from hookline.wire.events import EVENTS, HookEventName
 from tests.agent.scripts import hooks as settings_with
 from tests.agent.scripts import say
@@ -474,3 +486,129 @@ async def test_a_gate_takes_what_hooks_answered_before_and_says_whether_they_rew
     assert not asked
     assert not (await hooks.tool_gate("shell", {"command": "ls"})).is_rewritten
     assert len(asked) == 1
+
+
+SERVER = {"server_name": "s"}
+# Method -> its arguments by name, and the fields that hooks read of them.
+GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "before_tool": (
+        {
+            "tool_name": "t",
+            "tool_input": {"a": 1},
+            "mcp_context": SERVER,
+            "original_request_name": "r",
+        },
+        {},
+    ),
+    "after_tool": (
+        {
+            "tool_name": "t",
+            "tool_input": {"a": 1},
+            "tool_response": {"llmContent": "x"},
+            "original_tool_input": {"a": 0},
+            "mcp_context": SERVER,
+            "original_request_name": "r",
+        },
+        {},
+    ),
+    "before_agent": ({"prompt": "p"}, {}),
+    "after_agent": ({"prompt": "p", "prompt_response": "r", "stop_hook_active": True}, {}),
+    "session_start": ({}, {"source": "startup"}),
+    "session_end": ({}, {"reason": "exit"}),
+    "pre_compress": ({}, {"trigger": "manual"}),
+    "notification": (
+        {"message": "m", "notification_type": "n", "level": "l", "details": {"a": 1}},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", GIVEN)
+async def test_hooks_read_what_a_method_is_given(method: str) -> None:
+    hooks, seen = Hooks(), list[dict[str, Any]]()
+    arguments, defaults = GIVEN[method]
+    hooks.on(METHODS[method][1])(seen.append)
+    session = hooks.session("s-9", transcript_path="/t.jsonl")
+    await getattr(session, method)(**arguments)
+    getattr(session.sync, method)(**arguments)
+    expected = {**arguments, **defaults, "session_id": "s-9", "transcript_path": "/t.jsonl"}
+    assert len(seen) == 2
+    assert all(document.items() >= expected.items() for document in seen)
+
+
+async def test_an_event_given_as_data_is_of_this_session_unless_it_names_its_own() -> None:
+    hooks, seen = Hooks(), list[dict[str, Any]]()
+    hooks.on("BeforeAgent")(seen.append)
+    session = hooks.session("s-9", transcript_path="/t.jsonl")
+    await session.fire("BeforeAgent", {"prompt": "p"})
+    await session.fire("BeforeAgent", {"prompt": "p", "session_id": "x", "transcript_path": "/x"})
+    await session.fire_claude_event("UserPromptSubmit", {"prompt": "p"})
+    places = [(document["session_id"], document["transcript_path"]) for document in seen]
+    assert places == [("s-9", "/t.jsonl"), ("x", "/x"), ("s-9", "/t.jsonl")]
+
+
+def test_what_hooks_tell_the_user_is_warned_of_where_the_caller_gets_no_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    told = {"hookSpecificOutput": {"userMessage": "mind the gap"}}
+    hooks.on("BeforeTool")(lambda _event: told)
+    assert hooks.sync.before_tool("t", {}).user_message == "mind the gap"
+    assert caplog.text == ""
+    hooks.sync.run_tool(lambda: "x", {}, name="t")
+    hooks.wrap(lambda: "x", name="t")()
+    complete(face_of(hooks, blocking=True).before_tool("t", {}))
+    assert caplog.messages == ["a hook tells the user: mind the gap"] * 3
+
+
+async def test_who_hears_the_answers_is_told_instead_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks, heard = Hooks(), list[Answer]()
+    hooks.on("BeforeTool")(lambda _event: {"hookSpecificOutput": {"userMessage": "mind the gap"}})
+
+    async def hear(answer: Answer) -> None:
+        heard.append(answer)
+
+    listening = heard_by(hooks.session("s"), hear)
+    await listening.run_tool(lambda: "x", {}, name="t")
+    assert [answer.event for answer in heard] == ["BeforeTool", "AfterTool"]
+    assert caplog.text == ""
+    await heard_by(hooks, None).before_tool("t", {})
+    assert caplog.messages == ["a hook tells the user: mind the gap"]
+
+
+def test_the_place_of_hooks_is_their_session_and_directory(project: Project) -> None:
+    hooks = Hooks(working_dir=project.path, session_id="all")
+    assert place_of(hooks) == ("all", str(project.path))
+    assert place_of(hooks.session("one")) == ("one", str(project.path))
+    assert place_of(recorded_at(hooks.session("one"), "/t.jsonl")) == ("one", str(project.path))
+    assert hooks_of(hooks) is hooks
+    assert hooks_of(hooks.config).names_of_hooks() == []
+
+
+def test_the_files_of_a_dialects_hooks_are_found_with_their_layers(project: Project) -> None:
+    project.settings({"hooks": settings_with("BeforeTool", "true")})
+    hooks = Hooks.load(project.path, trusted=True)
+    assert find_files(hooks, "native") == [
+        ("project", str(project.path / ".hookline/settings.json"))
+    ]
+    assert find_files(hooks, "claude") == []
+    assert find_tools(hooks) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        (functools.partial(functools.partial(say, {})), "say"),
+        (type("Tool", (), {"name": "given", "__call__": lambda _self: "x"})(), "given"),
+        (type("Tool", (), {"name": 5, "__call__": lambda _self: "x"})(), "Tool"),
+        (type("Tool", (), {"__call__": lambda _self: "x"})(), "Tool"),
+    ],
+)
+def test_a_tool_is_called_by_its_own_name_or_else_its_type(tool: Any, name: str) -> None:
+    hooks, seen = Hooks(), list[str]()
+    hooks.on("BeforeTool")(lambda event: seen.append(event["tool_name"]))
+    hooks.sync.run_tool(tool, {})
+    hooks.sync.run_tool(tool, {}, name="other")
+    assert seen == [name, "other"]

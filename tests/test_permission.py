@@ -47,9 +47,10 @@ class Desk:
         return str(result.llm_content)
 
 
-async def test_an_allow_skips_the_question() -> None:
+@pytest.mark.parametrize("word", ["allow", "approve"])
+async def test_an_allow_skips_the_question(word: str) -> None:
     desk = Desk(confirm=False)
-    desk.answer(decision="allow")
+    desk.answer(decision=word)
     assert await desk.run() == "done"
     assert desk.asked == []
 

@@ -21,7 +21,17 @@ from hookline import (
     stop,
 )
 from hookline.front import face_of
-from hookline.toolcall import MAX_TAIL_CALLS, ConfirmationRequest, FollowingTool
+from hookline.toolcall import (
+    MAX_TAIL_CALLS,
+    ConfirmationRequest,
+    FollowingTool,
+    ToolError,
+    as_tool_result,
+    complete,
+    make_call_id,
+    to_tool_response,
+    with_text,
+)
 
 
 def hooks_that(event: str, answer: Any, **options: Any) -> Hooks:
@@ -404,6 +414,57 @@ async def test_a_deferral_that_an_adapter_names_goes_through() -> None:
         await hooks.tool_gate("t", {}, confirm=confirm, deferrals=(Interrupt,))
     gate = await hooks.tool_gate("t", {}, confirm=confirm)
     assert gate.refusal is not None
+
+
+def test_a_call_that_nobody_named_has_an_id_of_its_own() -> None:
+    ids = {make_call_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(id.startswith("toolu_") for id in ids)
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        ("text", "text"),
+        ([{"text": "a"}], [{"text": "a"}]),
+        (None, ""),
+        ({"a": Path("/x")}, '{"a":"/x"}'),
+        (5, "5"),
+        (True, "true"),
+        (ToolResult("as it is"), "as it is"),
+    ],
+)
+def test_whatever_a_tool_returns_is_a_result(given: Any, content: Any) -> None:
+    assert as_tool_result(given).llm_content == content
+
+
+def test_hooks_read_only_what_a_result_has() -> None:
+    assert to_tool_response(ToolResult("x")) == {"llmContent": "x"}
+    full = ToolResult(
+        "x",
+        return_display="shown",
+        metadata={"n": 1},
+        error=ToolError("kind", "why"),
+        suppress_display=True,
+        stop_reason="enough",
+    )
+    assert to_tool_response(full) == {
+        "llmContent": "x",
+        "returnDisplay": "shown",
+        "metadata": {"n": 1},
+        "error": {"type": "kind", "message": "why"},
+    }
+
+
+def test_a_text_is_added_below_the_content_or_is_all_of_it() -> None:
+    assert with_text(ToolResult("x"), "\n\nmore").llm_content == "x\n\nmore"
+    assert with_text(ToolResult(""), "\n\nmore").llm_content == "more"
+    assert with_text(ToolResult([]), "\n\nmore").llm_content == [{"text": "more"}]
+
+
+async def test_a_blocking_call_that_would_wait_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="a blocking call was about to wait"):
+        complete(asyncio.sleep(0))
 
 
 async def test_parts_of_a_result_stay_parts() -> None:

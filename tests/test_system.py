@@ -357,3 +357,51 @@ async def test_async_with_disposes_when_its_body_raises(tmp_path: Path) -> None:
         async with HookSystem(Config(working_dir=tmp_path), message_bus=bus):
             raise LookupError
     assert subscriptions(bus) == 0
+
+
+async def test_required_hooks_that_are_not_in_force_are_named(tmp_path: Path) -> None:
+    system = await started(tmp_path / "w")
+    for name in ("on", "off"):
+        system.register_hook("BeforeTool", lambda _document: None, name=name)
+    assert system.set_hook_enabled("off", False) == 1
+    demands = ["on", "runtime:on", "user:on", "off", "none"]
+    missing = system.explain_missing(demands)
+    assert [*missing] == ["user:on", "off", "none"]
+    assert all(missing.values())
+
+
+async def test_another_policy_has_another_digest(tmp_path: Path) -> None:
+    script = tmp_path / "w" / "guard.sh"
+    script.parent.mkdir()
+    script.write_text("exit 0\n")
+    system = await started(tmp_path / "w", on_every_event(command("sh guard.sh", name="guard")))
+    digests = [system.get_policy_digest(), system.get_policy_digest()]
+    system.set_hook_enabled("guard", False)
+    digests.append(system.get_policy_digest())
+    system.set_hook_enabled("guard", True)
+    digests.append(system.get_policy_digest())
+    script.write_text("exit 2 # changed\n")
+    digests.append(system.get_policy_digest())
+    first, again, off, on, changed = digests
+    assert first == again == on
+    assert len({first, off, changed}) == 3
+
+
+async def test_a_source_that_is_no_layer_is_refused(tmp_path: Path) -> None:
+    system = await started(tmp_path / "w")
+    with pytest.raises(InvalidHookError, match="the source must be one of runtime, project, user"):
+        system.register_hook("BeforeTool", lambda _document: None, source="mine")
+    bad: Any = 5
+    with pytest.raises(InvalidHookError, match="the matcher of 'h' must be a string"):
+        system.register_hook("BeforeTool", lambda _document: None, name="h", matcher=bad)
+
+
+async def test_a_hook_registered_for_the_project_runs_if_the_project_is_trusted(
+    tmp_path: Path,
+) -> None:
+    for trusted in (True, False):
+        system = HookSystem(Config(working_dir=tmp_path, trusted=trusted))
+        await system.initialize()
+        system.register_hook("BeforeTool", command("true", name="p"), source="project")
+        system.register_hook("BeforeTool", command("true", name="u"), source="user")
+        assert [entry.trusted for entry in system.get_all_hooks()] == [trusted, True]

@@ -43,6 +43,45 @@ def test_the_name_of_a_secret_stands_for_its_value(text: str, kept: str) -> None
     assert Secrets(ENVIRONMENT).hidden(text) == kept
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "GH_TOKEN",
+            "my_secret",
+            "PASSWORD",
+            "DB_PASSWD",
+            "ApiKey",
+            "AUTHORIZATION",
+            "CREDENTIALS",
+        ),
+        *("AWS_CREDS", "PRIVATE", "TLS_CERT", "CONNECTION_STRING", "database_url", "DB_URI"),
+        "SLACK_WEBHOOK_URL",
+    ],
+)
+def test_a_variable_is_secret_by_its_name_whatever_its_case(name: str) -> None:
+    assert Secrets({name: "of-eight"}).hidden("an of-eight") == f"an [{name} hidden]"
+
+
+@pytest.mark.parametrize("name", ["PATH", "USER", "MY_DATABASE_URL_2", "WEBHOOK_URL", "DB_URIS"])
+def test_a_variable_of_another_name_is_no_secret(name: str) -> None:
+    assert Secrets({name: "of-eight"}).hidden("an of-eight") == "an of-eight"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_secret"),
+    [
+        ("x://u:p@h", True),
+        ("x://u@h:80", False),
+        ("x://h/u:p@h", False),
+        ("u:p@h-and-more", False),
+        ("x://u:p-without-host", False),
+    ],
+)
+def test_a_url_is_secret_if_it_has_a_password(url: str, is_secret: bool) -> None:
+    assert (Secrets({"PROXY": url}).hidden(url) != url) is is_secret
+
+
 def test_secrets_are_found_at_any_depth_and_the_value_itself_stays_as_it_is() -> None:
     given = {"a": ["tok-12345678", {"tok-12345678": 5}], "b": None}
     hidden = Secrets(ENVIRONMENT).hidden(given)

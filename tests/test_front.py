@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import errno
 import functools
 import inspect
 import threading
@@ -612,3 +613,81 @@ def test_a_tool_is_called_by_its_own_name_or_else_its_type(tool: Any, name: str)
     hooks.sync.run_tool(tool, {})
     hooks.sync.run_tool(tool, {}, name="other")
     assert seen == [name, "other"]
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "word", "read"),
+    [
+        ("SessionStart", "source", "compact", "compress"),
+        ("SessionStart", "source", "fork", "resume"),
+        ("SessionEnd", "reason", "resume", "other"),
+        ("SessionEnd", "reason", "compact", None),
+        ("SessionStart", "source", "startup", "startup"),
+    ],
+)
+def test_an_event_of_both_families_may_have_claude_codes_word(
+    event: str, field: str, word: str, read: str | None
+) -> None:
+    hooks, seen = Hooks(), list[str]()
+    hooks.on(event)(lambda document: seen.append(document[field]))
+    answer = hooks.sync.fire(event, {field: word})
+    assert (answer.word == "failed") is (read is None)
+    assert seen == ([] if read is None else [read])
+
+
+@pytest.mark.parametrize(
+    ("event", "said", "told"),
+    [
+        ("SessionEnd", deny("no"), "tried to block or stop SessionEnd, which has no effect: no"),
+        ("PreCompress", stop("x"), "tried to block or stop PreCompress, which has no effect: x"),
+        ("SessionEnd", {"decision": "ask"}, "tried to ask for confirmation on SessionEnd, which"),
+        ("BeforeAgent", {"decision": "ask"}, "tried to ask for confirmation on BeforeAgent, which"),
+        ("BeforeTool", {"decision": "ask"}, ""),
+        ("BeforeTool", deny("no"), ""),
+        ("SessionEnd", message("m"), ""),
+    ],
+)
+def test_what_has_no_effect_on_an_event_is_told(
+    event: str, said: Any, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks()
+    hooks.on(event)(lambda _event: said)
+    methods = {event: (name, given) for name, (given, event) in METHODS.items()}
+    name, given = methods[event]
+    getattr(hooks.sync, name)(*given)
+    assert ("no effect" in caplog.text) is bool(told)
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("code", "is_blocked"),
+    [
+        *((errno.EMFILE, True), (errno.ENFILE, True), (errno.ENOMEM, True), (errno.EAGAIN, True)),
+        *((errno.ENOENT, False), (errno.EACCES, False), (None, False)),
+    ],
+)
+async def test_where_the_system_has_run_out_of_something_nothing_goes_on_unchecked(
+    code: int | None, is_blocked: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Config):
+        def get_hook_system(self) -> Any:
+            raise LookupError("no") if code is None else OSError(code, "no")
+
+    hooks = Hooks.of(Broken())
+    for answer in (await hooks.before_tool("t", {}), hooks.sync.before_tool("t", {})):
+        assert answer.blocked is is_blocked
+        assert answer.failures[0].stage == "planning"
+    assert not hooks.sync.session_end().blocked
+    assert "hooks did not run: " in caplog.text
+    assert hooks.may_answer("BeforeTool")
+    assert (hooks.is_off(), hooks.is_strict()) == (False, True)
+    assert hooks.names_of_hooks(HookEventName.BEFORE_TOOL) == []
+    assert "cannot list the hooks: " in caplog.text
+
+
+async def test_in_strict_mode_an_event_that_cannot_be_fired_is_blocked() -> None:
+    class Broken(Config):
+        def get_hook_system(self) -> Any:
+            raise LookupError("no")
+
+    assert (await Hooks.of(Broken(strict=True)).before_tool("t", {})).blocked

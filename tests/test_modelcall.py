@@ -280,6 +280,20 @@ def test_calls_outside_what_hooks_allow_are_left_out(
     assert "the model called shell, which hooks do not allow in this call" in caplog.text
 
 
+async def test_a_tool_that_is_refused_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    hooks = hooks_that(BeforeToolSelection=select("read"))
+    gate = await hooks.model_gate({"model": "m", "messages": MESSAGES, "tools": TOOLS})
+    call = {"id": "1", "type": "function", "function": {"name": "shell", "arguments": "{}"}}
+    response = completion("hm")
+    response["choices"][0]["message"]["tool_calls"] = [call, call]
+    for _ in range(2):
+        assert gate.find_refused(response) == ["shell"]
+    assert caplog.text.count("the model called shell, which hooks do not allow") == 1
+    free = await Hooks().model_gate({"model": "m", "messages": MESSAGES, "tools": TOOLS})
+    assert (free.allowed, free.find_refused(response)) == (None, [])
+    assert free.refuse_calls(response) is response
+
+
 def test_a_response_of_refused_calls_alone_says_so(run: Any) -> None:
     hooks = hooks_that(BeforeToolSelection=select("read"))
     answer = run(hooks, Model(completion(None, "shell")), model="m", messages=MESSAGES, tools=TOOLS)

@@ -131,7 +131,7 @@ async def test_the_check_notices_an_event_under_another_conversations_id() -> No
         await check_sessions(hooks, ["BeforeTool"], talk_async=talk)
 
     await talk_under(lambda id: id)
-    with pytest.raises(AssertionError, match="not alike"):
+    with pytest.raises(AssertionError, match="not equally often"):
         await talk_under(lambda id: f"{id[:7]}0-")
-    with pytest.raises(AssertionError, match=r"of loop-\d+- came under loop-\d+-"):
+    with pytest.raises(AssertionError, match=r"of loop-\d+- has the session id loop-\d+-"):
         await talk_under(lambda id: f"loop-{(int(id[5:8]) + 1) % 50:03}-")

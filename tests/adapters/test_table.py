@@ -104,16 +104,16 @@ async def test_a_cell_holds_only_if_it_holds_in_every_mode() -> None:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (Limit("✗", why="no seam"), "sync: declared as ✗ (no seam), and it holds"),
-        (Limit("–", why="no seam"), "sync: declared as – (no seam), and it holds"),
+        (Limit("✗", why="no seam"), "sync: declared as ✗ (no seam), but it works"),
+        (Limit("–", why="no seam"), "sync: declared as – (no seam), but it works"),
         (
             Limit("◐", why="hm", fails_in=("stream",)),
-            "stream: declared as ◐ (hm), and it holds",
+            "stream: declared as ◐ (hm), but it works",
         ),
         (Limit("◐"), "a limit of ◐ must say why"),
-        (Limit("◐", why="hm", fails_in=("Stream",)), "fails_in names 'Stream', which is none of"),
-        (Limit("✓", fails_in=("stream",)), "✓ fails in all modes or in none"),
-        (Limit("◐", why="hm", fails_in=("sync", "stream")), "what fails in all modes is ✗"),
+        (Limit("◐", why="hm", fails_in=("Stream",)), "fails_in names 'Stream', which is not"),
+        (Limit("✓", fails_in=("stream",)), "✓ holds for all modes; remove fails_in"),
+        (Limit("◐", why="hm", fails_in=("sync", "stream")), "it fails in all modes; declare ✗"),
     ],
 )
 async def test_a_limit_that_is_not_what_was_measured_is_a_complaint(
@@ -136,7 +136,7 @@ async def test_what_raises_and_what_comes_under_another_session_is_a_complaint()
         await obey(run)
 
     assert "it raised LookupError: no such agent" in (await complaints_about(break_down))[0]
-    assert "events came under ['another']" in (await complaints_about(mix_sessions_up))[0]
+    assert "events have the session ids ['another']" in (await complaints_about(mix_sessions_up))[0]
 
 
 def test_a_limit_of_what_is_no_cell_is_refused() -> None:

@@ -1,1 +1,1 @@
-"""For those who test hooks, and those who build on hookline: runners and conformance suites."""
+"""Runners and conformance suites for people who test hooks or build on hookline."""

@@ -1,10 +1,10 @@
-"""The contract of a message bus as checks that any implementation can be put through.
+"""The contract of a message bus, as checks for any implementation.
 
-Each of ``CHECKS`` takes a fresh bus and raises AssertionError where the bus departs from the
-contract; each of ``PAIR_CHECKS`` takes two ends of one bus, which within a process may be the same
-object twice. ``check_message_bus`` runs them all, and closes each bus that can be closed. A bus may
-deliver at once or later, so the checks wait for what must arrive and, for a moment, for what must
-not; and it may refuse a request whose id it has seen, so each message has its own.
+Each of ``CHECKS`` takes a fresh bus and raises AssertionError if the bus breaks the contract; each
+of ``PAIR_CHECKS`` takes two ends of one bus, which within a process may be the same object twice.
+``check_message_bus`` runs them all, and closes each bus that has a ``close``. A bus may deliver at
+once or later, so the checks wait for what must arrive and, for a moment, for what must not. It may
+refuse a request whose id it has seen, so each message has its own.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ async def check_message_bus(
     make_bus: Callable[[], Awaitable[MessageBus]],
     make_pair: Callable[[], Awaitable[tuple[MessageBus, MessageBus]]] | None = None,
 ) -> None:
-    """Put a bus through every check, each with a new one of its own.
+    """Run every check, each with a new bus.
 
-    ``make_pair`` gives two ends that are connected with each other and with nobody else; without
-    it, both ends are one bus.
+    ``make_pair`` returns two ends that are connected only with each other; without it, both ends
+    are the same bus.
     """
     for check in CHECKS:
         bus = await make_bus()
@@ -54,14 +54,14 @@ async def check_message_bus(
 
 
 def message(number: int = 1, *, kind: MessageBusType = REQUEST) -> dict[str, Any]:
-    """A message that can be told from others by its number."""
+    """A message with a number that distinguishes it from others."""
     return {"type": kind.value, "correlationId": f"id-{number}", "input": {"é": [number, None]}}
 
 
 async def a_plain_handler_hears_the_message(bus: MessageBus) -> None:
     heard = _listen(bus)
     await bus.publish(message())
-    await _arrive(heard, 1)
+    await _wait_for(heard, 1)
     _expect(dict(heard[0]) == message(), f"the message arrived as {heard[0]!r}")
 
 
@@ -74,22 +74,22 @@ async def an_async_handler_hears_the_message(bus: MessageBus) -> None:
 
     bus.subscribe(REQUEST, hear)
     await bus.publish(message())
-    await _arrive(heard, 1)
+    await _wait_for(heard, 1)
 
 
 async def only_handlers_of_its_type_hear_a_message(bus: MessageBus) -> None:
     requests, responses = _listen(bus), _listen(bus, RESPONSE)
     await bus.publish(message(kind=RESPONSE))
-    await _arrive(responses, 1)
-    await _stay(requests, 0)
+    await _wait_for(responses, 1)
+    await _expect_count(requests, 0)
 
 
 async def every_handler_hears_every_message_once(bus: MessageBus) -> None:
     heard = [_listen(bus), _listen(bus), _listen(bus)]
     await asyncio.gather(*(bus.publish(message(number)) for number in range(10)))
     for one in heard:
-        await _arrive(one, 10)
-        await _stay(one, 10)
+        await _wait_for(one, 10)
+        await _expect_count(one, 10)
         numbers = {given["correlationId"] for given in one}
         _expect(len(numbers) == 10, f"of ten messages {sorted(numbers)} arrived")
 
@@ -99,11 +99,11 @@ async def a_handler_subscribed_twice_hears_twice_and_once_after_one_ends(bus: Me
     unsubscribe = bus.subscribe(REQUEST, heard.append)
     bus.subscribe(REQUEST, heard.append)
     await bus.publish(message(1))
-    await _arrive(heard, 2)
+    await _wait_for(heard, 2)
     unsubscribe()
     await bus.publish(message(2))
-    await _arrive(heard, 3)
-    await _stay(heard, 3)
+    await _wait_for(heard, 3)
+    await _expect_count(heard, 3)
 
 
 async def a_subscription_ends_once_and_for_all(bus: MessageBus) -> None:
@@ -113,8 +113,8 @@ async def a_subscription_ends_once_and_for_all(bus: MessageBus) -> None:
     unsubscribe()
     unsubscribe()
     await bus.publish(message())
-    await _arrive(others, 1)
-    await _stay(ended, 0)
+    await _wait_for(others, 1)
+    await _expect_count(ended, 0)
 
 
 async def a_handler_that_raises_does_not_stop_the_others(bus: MessageBus) -> None:
@@ -130,13 +130,13 @@ async def a_handler_that_raises_does_not_stop_the_others(bus: MessageBus) -> Non
     async def give_up(_message: Message) -> None:
         raise asyncio.CancelledError
 
-    with _warnings() as warnings:
+    with _collect_warnings() as warnings:
         for handler in (fail, fail_later, give_up, heard.append):
             bus.subscribe(REQUEST, handler)
         await bus.publish(message(1))
         await bus.publish(message(2))
-        await _arrive(heard, 2)
-        await _arrive(warnings, 6)
+        await _wait_for(heard, 2)
+        await _wait_for(warnings, 6)
 
 
 async def a_message_of_no_known_type_is_refused_with_a_warning(bus: MessageBus) -> None:
@@ -144,11 +144,14 @@ async def a_message_of_no_known_type_is_refused_with_a_warning(bus: MessageBus) 
     for kind in MessageBusType:
         bus.subscribe(kind, heard.append)
     refused: list[Any] = [{}, {"type": "gossip"}, {"type": None}, {"type": []}, [], "text", None]
-    with _warnings() as warnings:
+    with _collect_warnings() as warnings:
         for given in refused:
             await bus.publish(given)
-        _expect(len(warnings) == len(refused), f"{len(refused)} were refused, said: {warnings}")
-    await _stay(heard, 0)
+        _expect(
+            len(warnings) == len(refused),
+            f"{len(refused)} messages must be refused, but the warnings are {warnings}",
+        )
+    await _expect_count(heard, 0)
 
 
 async def a_message_that_nobody_hears_is_no_error(bus: MessageBus) -> None:
@@ -162,7 +165,7 @@ async def a_handler_may_publish(bus: MessageBus) -> None:
     bus.subscribe(REQUEST, answer)
     heard = _listen(bus, RESPONSE)
     await bus.publish(message(7))
-    await _arrive(heard, 1)
+    await _wait_for(heard, 1)
     _expect(heard[0]["correlationId"] == "id-7", f"the answer arrived as {heard[0]!r}")
 
 
@@ -175,9 +178,9 @@ async def a_handler_may_end_its_own_subscription(bus: MessageBus) -> None:
 
     unsubscribe = bus.subscribe(REQUEST, hear_once)
     await bus.publish(message(1))
-    await _arrive(heard, 1)
+    await _wait_for(heard, 1)
     await bus.publish(message(2))
-    await _stay(heard, 1)
+    await _expect_count(heard, 1)
 
 
 async def a_hook_system_serves_it(bus: MessageBus) -> None:
@@ -195,33 +198,33 @@ async def a_hook_system_serves_it(bus: MessageBus) -> None:
 async def a_request_from_one_end_is_answered_at_the_other(
     asking: MessageBus, serving: MessageBus
 ) -> None:
-    async with _serving(serving):
-        response = await _ask(asking, "first")
+    async with _serve(serving):
+        response = await _request(asking, "first")
         _expect(response["correlationId"] == "first", f"the response is {response!r}")
-        _expect(_reason(response) == "first", f"the response is {response!r}")
+        _expect(_read_reason(response) == "first", f"the response is {response!r}")
 
 
 async def requests_at_once_each_get_their_own_response(
     asking: MessageBus, serving: MessageBus
 ) -> None:
-    async with _serving(serving):
+    async with _serve(serving):
         names = [f"id-{number}" for number in range(20)]
-        responses = await asyncio.gather(*(_ask(asking, name) for name in names))
-    answered = [(response["correlationId"], _reason(response)) for response in responses]
+        responses = await asyncio.gather(*(_request(asking, name) for name in names))
+    answered = [(response["correlationId"], _read_reason(response)) for response in responses]
     _expect(answered == [(name, name) for name in names], f"the answers are {answered!r}")
 
 
 async def a_request_is_carried_out_once(asking: MessageBus, serving: MessageBus) -> None:
     seen: list[Message] = []
-    async with _serving(serving, seen):
-        await asyncio.gather(*(_ask(asking, f"id-{number}") for number in range(5)))
-        await _stay(seen, 5)
+    async with _serve(serving, seen):
+        await asyncio.gather(*(_request(asking, f"id-{number}") for number in range(5)))
+        await _expect_count(seen, 5)
 
 
 async def what_cannot_be_carried_out_is_a_failed_response(
     asking: MessageBus, serving: MessageBus
 ) -> None:
-    async with _serving(serving):
+    async with _serve(serving):
         response = await request_hook_execution(
             asking, "NoSuchEvent", {}, correlation_id="mine", timeout=ARRIVAL_SECONDS
         )
@@ -241,8 +244,8 @@ async def a_request_that_nobody_serves_fails_in_time(
 
 
 async def after_the_server_has_gone_nobody_serves(asking: MessageBus, serving: MessageBus) -> None:
-    async with _serving(serving):
-        _expect((await _ask(asking, "before"))["success"], "nobody served")
+    async with _serve(serving):
+        _expect((await _request(asking, "before"))["success"], "nobody served")
     response = await request_hook_execution(asking, "BeforeAgent", {"prompt": "p"}, timeout=0.5)
     _expect(response["success"] is False, f"the response is {response!r}")
 
@@ -273,8 +276,8 @@ PAIR_CHECKS: tuple[PairCheck, ...] = (
 
 
 @asynccontextmanager
-async def _serving(bus: MessageBus, seen: list[Message] | None = None) -> AsyncIterator[None]:
-    """A hook system at this end, whose hook answers with the prompt it was asked about."""
+async def _serve(bus: MessageBus, seen: list[Message] | None = None) -> AsyncIterator[None]:
+    """Run a hook system at this end, whose hook answers with the prompt of the event."""
 
     def answer(input: Message) -> dict[str, Any]:
         if seen is not None:
@@ -283,24 +286,24 @@ async def _serving(bus: MessageBus, seen: list[Message] | None = None) -> AsyncI
 
     async with HookSystem(Config(session_id="conformance", message_bus=bus)) as system:
         system.register_hook("BeforeAgent", answer, name="echo")
-        # Who connects two ends may need a moment to tell one of the other.
+        # A bus may need a moment until one end knows of the other.
         loop = asyncio.get_running_loop()
         deadline = loop.time() + ARRIVAL_SECONDS
         while loop.time() < deadline:
-            if (await _ask(bus, str(uuid.uuid4())))["success"]:
+            if (await _request(bus, str(uuid.uuid4())))["success"]:
                 break
         if seen is not None:
             seen.clear()
         yield
 
 
-async def _ask(bus: MessageBus, prompt: str) -> HookExecutionResponse:
+async def _request(bus: MessageBus, prompt: str) -> HookExecutionResponse:
     return await request_hook_execution(
         bus, "BeforeAgent", {"prompt": prompt}, correlation_id=prompt, timeout=ARRIVAL_SECONDS
     )
 
 
-def _reason(response: HookExecutionResponse) -> object:
+def _read_reason(response: HookExecutionResponse) -> object:
     final = response["output"]["finalOutput"] if response["success"] else None
     return final.get("reason") if final is not None else None
 
@@ -312,7 +315,7 @@ async def _close(bus: MessageBus) -> None:
 
 
 def _listen(bus: MessageBus, kind: MessageBusType = REQUEST) -> list[Message]:
-    """What a handler of that type hears from now on."""
+    """Subscribe, and return the list of messages that will arrive."""
     heard: list[Message] = []
     bus.subscribe(kind, heard.append)
     return heard
@@ -324,7 +327,7 @@ def _expect(holds: bool, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-async def _arrive(heard: list[Any], count: int) -> None:
+async def _wait_for(heard: list[Any], count: int) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ARRIVAL_SECONDS
     while len(heard) < count and loop.time() < deadline:  # noqa: ASYNC110 (any bus, any thread)
@@ -332,7 +335,7 @@ async def _arrive(heard: list[Any], count: int) -> None:
     _expect(len(heard) >= count, f"{len(heard)} of {count} arrived: {heard!r}")
 
 
-async def _stay(heard: list[Any], count: int) -> None:
+async def _expect_count(heard: list[Any], count: int) -> None:
     await asyncio.sleep(SILENCE_SECONDS)
     _expect(len(heard) == count, f"{len(heard)} arrived instead of {count}: {heard!r}")
 
@@ -347,8 +350,8 @@ class _Collector(logging.Handler):
 
 
 @contextmanager
-def _warnings() -> Iterator[list[str]]:
-    """What hookline warns of meanwhile."""
+def _collect_warnings() -> Iterator[list[str]]:
+    """Collect hookline's warnings in the block."""
     log, collector = logging.getLogger("hookline"), _Collector()
     log.addHandler(collector)
     try:

@@ -1,6 +1,6 @@
 """Runs conformance cases: ``python -m hookline.testing.conformance [--answers] CASE.json…``
 
-A case is data: settings, files, an event, and what a conforming engine answers. Each runs in a
+A case is data: settings, files, an event, and the answer of a conforming engine. Each runs in a
 fresh directory with an environment of its own.
 """
 
@@ -45,12 +45,12 @@ _TRANSLATIONS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the cases; 0 when all agree."""
+    """Run the cases; return 0 if all answers are as expected."""
     parser = argparse.ArgumentParser(prog="python -m hookline.testing.conformance")
     parser.add_argument("--answers", action="store_true", help="print the answers, compare nothing")
     parser.add_argument("cases", nargs="+", metavar="CASE.json", type=Path)
     options = parser.parse_args(argv)
-    # Cases misbehave on purpose, and a warning is a right answer to that, not news.
+    # The hooks of cases misbehave on purpose, so warnings about them are not worth printing.
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     agreed: list[bool] = []
     for path in options.cases:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise TypeError("a case is an object")
             answer = run_case(case)
         except Exception as error:
-            # A file that is no case must not keep the others from running.
+            # A malformed file must not keep the other cases from running.
             print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
             agreed.append(False)
             continue
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
-    """A case's answer in the shape of its ``expect``, with places and times as placeholders."""
+    """Run a case: its answer in the shape of ``expect``, with placeholders for paths and times."""
     with tempfile.TemporaryDirectory(prefix="hookline-", ignore_cleanup_errors=True) as made:
         root = Path(os.path.realpath(made))
         work = root / case.get("cwd_name", "work")
@@ -100,7 +100,7 @@ def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
         with variables({**dict.fromkeys(os.environ), **environment}):
             answer = asyncio.run(answer_of(case, work))
         ended = timestamp()
-        # A time that the case itself brought along is part of what is compared.
+        # A time that the case itself contains is compared as it is.
         times = sorted(set(_TIMESTAMP.findall(str(answer))))
         names = [(str(work), "$CWD"), (str(home), "$HOME"), (str(root), "$ROOT")]
         names += [(time, "$TIMESTAMP") for time in times if began <= time <= ended]
@@ -110,7 +110,7 @@ def run_case(case: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def variables(env: Mapping[str, str | None]) -> Iterator[None]:
-    """This process's environment, which hooks inherit, with the variables as a case has them."""
+    """Set these variables in the environment of this process, which hooks inherit (None: unset)."""
 
     def put(values: Mapping[str, str | None]) -> None:
         for name, value in values.items():
@@ -128,8 +128,8 @@ def variables(env: Mapping[str, str | None]) -> Iterator[None]:
 
 
 def describe_differences(expect: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[str]:
-    """Where an answer departs from what is expected, one line each; what a case does not speak of
-    at its top does not count."""
+    """The differences between an answer and the expected one, a line each; names that a case does
+    not have at its top level are not compared."""
     for name, expected in expect.items():
         for found in differences(expected, answer.get(name, UNSET), at=name, exact=True):
             values = (found.expected, found.actual)
@@ -148,12 +148,12 @@ def _write_files(directory: Path, files: Mapping[str, Any]) -> None:
 
 
 async def fire(handler: HookEventHandler, event: str, payload: Mapping[str, Any]) -> Answer:
-    """Fire a case's event; who runs the cases some other way puts that in place of this."""
+    """Fire a case's event; replace this function to run the cases in another way."""
     return await handler.fire(event, payload)
 
 
 async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
-    """What the engine answers to a case whose files are in ``work``."""
+    """The engine's answer to a case whose files are in ``work``."""
     if "translate" in case:
         return {"translated": [_translate(step) for step in case["translate"]]}
     settings = case.get("settings", {})
@@ -181,7 +181,7 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
         refused += _register(system, case.get("register", ()), inputs)
         for toggle in case.get("toggle", ()):
             system.set_hook_enabled(toggle["name"], toggle["enabled"])
-        registry = [_described(entry) for entry in system.get_all_hooks()]
+        registry = [_describe_entry(entry) for entry in system.get_all_hooks()]
         trust["now"] = settings.get("trusted_at_run", trust["now"])
         args = case.get("args", {})
         renamed = {"sdk_request": "model_request", "sdk_response": "model_response"}
@@ -192,11 +192,11 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
             answer = await fire(system.get_event_handler(), case["event"], payload)
     finally:
         system.dispose()
-    # What ``fire --json`` says, as far as a case speaks of it.
+    # The part of the output of ``fire --json`` that cases compare.
     document = answer.document(case["event"])
     named = ("hook", "success", "exit_code", "output", "failed")
     results = [{n: result[n] for n in named if n in result} for result in document["results"]]
-    collected = {name: _content(work / name) for name in case.get("collect", ())}
+    collected = {name: _read_content(work / name) for name in case.get("collect", ())}
     return {
         "registry": registry,
         **({"registration_errors": refused} if refused else {}),
@@ -213,7 +213,7 @@ async def answer_of(case: Mapping[str, Any], work: Path) -> dict[str, Any]:
 
 
 def _register(system: HookSystem, hooks: Any, inputs: dict[str, list[Any]]) -> int:
-    """How many hooks of a case were refused; what the in-process ones are given is kept."""
+    """Register the hooks of a case, keep what function hooks get; return how many are refused."""
     refused = 0
     for hook in hooks:
         config, action = hook["config"], hook.get("action", {})
@@ -244,7 +244,7 @@ def _register(system: HookSystem, hooks: Any, inputs: dict[str, list[Any]]) -> i
     return refused
 
 
-def _described(entry: HookRegistryEntry) -> dict[str, Any]:
+def _describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
     return {
         "event": entry.event.value,
         "name": entry.name,
@@ -257,7 +257,7 @@ def _described(entry: HookRegistryEntry) -> dict[str, Any]:
     }
 
 
-def _content(path: Path) -> Any:
+def _read_content(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

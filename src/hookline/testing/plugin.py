@@ -1,9 +1,9 @@
 """A plugin for pytest: a ``hooks`` fixture for hooks that are functions, and ``*.hooktest.json``
-files as tests. It is there for those who ask for it alone: ``pytest_plugins =
-["hookline.testing.plugin"]`` in the topmost conftest.py, or ``pytest -p hookline.testing.plugin``.
+files as tests. It is loaded only on request: ``pytest_plugins = ["hookline.testing.plugin"]`` in
+the topmost conftest.py, or ``pytest -p hookline.testing.plugin``.
 
-What a hook does wrong, agents survive with a warning; a test must not pass over it. So whatever
-people would be warned of in the course of a test fails it, unless the test expects it.
+An agent survives a failing hook with a warning, but a test must not ignore it. So every warning
+during a test fails it, unless the test expects it.
 
 PYTEST_DONT_REWRITE: a conftest.py may import names of this module before pytest loads it.
 """
@@ -49,7 +49,7 @@ _FOLDER = ".hookline"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Who may run, and whose settings count."""
+    """Add the options that say which hooks may run, and whose settings count."""
     group = parser.getgroup("hookline")
     group.addoption(
         TRUST_OPTION,
@@ -66,14 +66,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class CheckedHooks(Hooks):
-    """Hooks that a test asks: a hook that fails, or anything else that people would be warned of,
-    fails the test unless it says that it expects that."""
+    """Hooks for a test: a hook that fails, or any other warning, fails the test unless it expects
+    that."""
 
     _warnings: "_Warnings"
 
     @classmethod
     def check(cls, config: Config, warnings: "_Warnings") -> "CheckedHooks":
-        """The hooks of a configuration, with those who hear its warnings."""
+        """The hooks of a configuration, whose warnings go to ``warnings``."""
         hooks = cls.of(config)
         assert isinstance(hooks, CheckedHooks)
         hooks._warnings = warnings
@@ -113,8 +113,8 @@ class LoadHooks(Protocol):
 
 
 class _Warnings(logging.Handler):
-    """Keeps what people are warned of in the course of a test, whether hookline's logger is
-    silenced or not; whoever listens to that hears it as well."""
+    """Keeps the warnings of a test, even if hookline's logger is silenced, and passes them on to
+    that logger."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -122,7 +122,7 @@ class _Warnings(logging.Handler):
         self._is_telling = False
 
     def tell(self, text: str) -> None:
-        """Hear a warning of the engine that is asked."""
+        """Keep a warning of the hooks under test, and log it."""
         assert self.lock is not None
         with self.lock:
             if not (isinstance(text, Notice) and text.kind == "told-user"):
@@ -134,14 +134,14 @@ class _Warnings(logging.Handler):
                 self._is_telling = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hear one that comes from elsewhere."""
+        """Keep a warning that was logged elsewhere."""
         if not self._is_telling:
             self.heard.append(record.getMessage())
 
     def take(self) -> str:
-        """All that was heard, as the reason why a test fails; "" if it was nothing."""
+        """Remove and return all warnings as the reason why a test fails; "" if there are none."""
         heard, self.heard = self.heard, []
-        remedy = "a test that means it says so: with hooks.expect_failure():"
+        remedy = "if the test expects this, wrap it: with hooks.expect_failure():"
         return "\n".join([*heard, remedy]) if heard else ""
 
 
@@ -152,7 +152,7 @@ _WARNINGS = pytest.StashKey[_Warnings]()
 def _hook_warnings(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[_Warnings]:
-    # The user's word for all agents is not the test's.
+    # HOOKLINE_STRICT in the user's environment must not change the test.
     monkeypatch.delenv("HOOKLINE_STRICT", raising=False)
     warnings = request.node.stash[_WARNINGS] = _Warnings()
     logger = logging.getLogger("hookline")
@@ -208,8 +208,7 @@ def load_hooks(request: pytest.FixtureRequest, _hook_warnings: _Warnings) -> Ite
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test that passed although hooks failed, and show of one that failed whether they
-    did."""
+    """Fail a test that passed although hooks failed; if a test failed, show what hooks failed."""
     try:
         result = yield
     except BaseException:
@@ -222,8 +221,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look into .hookline, where tests are recorded: pytest passes hidden folders by. Nothing but
-    hook tests is looked for there, unless it is named: a hook may be called test_edits.py."""
+    """Collect from .hookline, where tests are recorded, although pytest skips hidden folders. Only
+    hook tests are collected there, unless a file is named: a hook may be called test_edits.py."""
     above = (collection_path, *collection_path.parents)
     folder = next((path for path in above if path.name == _FOLDER), None)
     if folder is None or not folder.is_relative_to(config.rootpath):
@@ -239,21 +238,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "HookTestModule | None":
-    """Each test of a ``*.hooktest.json`` file is a test of pytest's."""
+    """Collect each test of a ``*.hooktest.json`` file."""
     if not file_path.name.endswith(SUFFIX):
         return None
     return HookTestModule.from_parent(parent, path=file_path)
 
 
 class HookSettingsWarning(pytest.PytestWarning):
-    """Settings of a project that cannot be used as they are."""
+    """The settings of a project have a problem."""
 
 
 class HookTestModule(pytest.File):
     """A file of hook tests."""
 
     def collect(self) -> Iterable["HookTestItem"]:
-        """Its tests; raises CollectError with the place of everything that is none."""
+        """Its tests; raises CollectError with the place of every problem."""
         file = read_test_file(str(self.path))
         if file.problems:
             raise self.CollectError("\n".join(map(self._describe_problem, file.problems)))
@@ -285,7 +284,7 @@ class HookTestItem(pytest.Item):
             raise HookTestFailed(outcome)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What ``hookline test`` shows of it."""
+        """The text that ``hookline test`` shows."""
         # With -W error the warning is raised.
         if isinstance(excinfo.value, HookTestFailed | HookSettingsWarning):
             place = os.path.relpath(self.path, self.config.invocation_params.dir)
@@ -293,12 +292,12 @@ class HookTestItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands."""
+        """The file and line of the test."""
         return self.path, self.test.line - 1, self.name
 
 
 class HookTestFailed(Exception):
-    """A hook test is not as it expects; the text says how."""
+    """A hook test failed; the text says how."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
@@ -306,7 +305,7 @@ class HookTestFailed(Exception):
         for line in explain_outcome(outcome, say_time=lambda took: f"{took:.0f} ms"):
             indent = "  " if line.is_quoted else ""
             for number, text in enumerate(line.text.split("\n")):
-                # Further lines of a text must not pass for ours.
+                # Further lines of a text must not look like lines of this report.
                 lines.append(f"{indent}{'    ' if number else ''}{one_line(text)}")
         if outcome.untrusted:
             remedy = f"pass {TRUST_OPTION}, or set {_TRUST} = true in pytest's settings"

@@ -1,17 +1,17 @@
-"""The laws of translation as checks that any translator can be put through.
+"""The laws of translation, as checks for any translator.
 
 Each check takes a translator and one value of its API, as JSON or as an SDK's own object, and
-raises AssertionError where the translator departs from the contract of ``HookTranslator``. Have
-hypothesis, or a list of examples, bring the values::
+raises AssertionError if the translator breaks the contract of ``HookTranslator``. The values come
+from hypothesis or from a list of examples::
 
     @given(request=requests())
     def test_requests_obey_the_laws(request):
         check_request(translator, request)
 
-Values may hold two marks. A text that hooks must not be shown, and that has to survive every edit,
-contains ``HIDDEN``: put it in the arguments and ids of calls, in thoughts, in signatures, in what
-else a request holds. A text that hooks are shown contains ``SECRET``, and so does what repeats that
-text (annotations, log probabilities, a parsed form of it): none of it may be left once hooks have
+Values may hold two marks. A text that hooks must not be shown, and that must survive every edit,
+contains ``HIDDEN``: put it in the arguments and ids of calls, in thoughts, signatures and other
+fields. A text that hooks are shown contains ``SECRET``, and so does what repeats that text
+(annotations, log probabilities, a parsed form of it): nothing of it may be left after hooks
 replaced it.
 """
 
@@ -52,7 +52,7 @@ _SETTINGS: dict[str, Any] = {
 
 def find_messages(request: Any) -> Sequence[Any]:
     """The messages of a request where most APIs have them: the request itself if it is a list,
-    else its ``messages`` or ``input``. Empty where that is no list."""
+    else its ``messages`` or ``input``. Empty if that is not a list."""
     found = request
     for name in ("messages", "input"):
         if not isinstance(found, list | tuple):
@@ -64,8 +64,8 @@ def find_messages(request: Any) -> Sequence[Any]:
 def check_request(
     translator: HookTranslator, request: Any, *, messages: Messages = find_messages
 ) -> None:
-    """Every law of a request: reading it, and every kind of edit. ``messages`` finds its messages
-    as the API has them; where it finds none, they are compared by what hooks are shown alone."""
+    """Check every law of a request: reading it, and every kind of edit. ``messages`` finds its
+    messages as the API has them; if it finds none, only what hooks are shown is compared."""
     before = to_json(request)
     shown = _show_request(translator, request)
     expect(HIDDEN not in str(shown), "hooks are shown something hidden", shown)
@@ -88,7 +88,7 @@ def check_request(
 
 
 def check_redacted_request(translator: HookTranslator, request: Any) -> None:
-    """Hooks that replace a text leave no trace of it, and lose nothing that they are not shown."""
+    """Check that a text replaced by a hook leaves no trace, and that nothing hidden is lost."""
     shown = _show_request(translator, request)
     wanted = [
         {**each, "content": each["content"].replace(SECRET, _NEW)} for each in shown["messages"]
@@ -101,7 +101,7 @@ def check_redacted_request(translator: HookTranslator, request: Any) -> None:
 
 
 def check_tools(translator: HookTranslator, request: Any) -> None:
-    """Tool selection: only declared names are sent, and where none is left no tool is allowed."""
+    """Check tool selection: only declared names are sent; if none is left, no tool is allowed."""
     declared = translator.tool_names(request)
     before = _show_request(translator, request)
     for mode in ("AUTO", "ANY", "NONE"):
@@ -172,13 +172,15 @@ def check_response(translator: HookTranslator, response: Any) -> None:
     expect(same is response, "a response without such calls must stay itself", same)
     left = translator.drop_calls(response, calls)
     expect(not translator.call_names(left), "calls are left", left)
-    expect(_texts_of(translator, left) == _texts_of(translator, response), "texts changed", left)
+    expect(
+        _read_texts(translator, left) == _read_texts(translator, response), "texts changed", left
+    )
     check_valid(left)
     expect(to_json(response) == before, "the response was altered", response)
 
 
 def check_redacted_response(translator: HookTranslator, response: Any) -> None:
-    """Hooks that replace a text leave no trace of it, and lose nothing that they are not shown."""
+    """Check that a text replaced by a hook leaves no trace, and that nothing hidden is lost."""
     shown = _show_response(translator, response)
     wanted = [
         {"content": {"parts": [part.replace(SECRET, _NEW) for part in each["content"]["parts"]]}}
@@ -191,8 +193,8 @@ def check_redacted_response(translator: HookTranslator, response: Any) -> None:
 
 
 def check_answers(translator: HookTranslator, like: Any, kind: type) -> None:
-    """Answers that hooks give in the model's place, and those of a blocked call, have the type
-    that the caller expects for a request or response like this one."""
+    """Check that a hook's answer in place of the model's, and the answer to a blocked call, have
+    the type that the caller expects for a request or response like this one."""
     answers = {
         "text": translator.from_hook_llm_response({"text": _NEW}, like=like),
         "candidates": translator.from_hook_llm_response(
@@ -202,15 +204,15 @@ def check_answers(translator: HookTranslator, like: Any, kind: type) -> None:
     }
     for name, answer in answers.items():
         expect(isinstance(answer, kind), f"an answer by {name} is {type(answer).__name__}", answer)
-        expect(_texts_of(translator, answer) == [[_NEW]], "its text is another", answer)
+        expect(_read_texts(translator, answer) == [[_NEW]], "its text is wrong", answer)
         expect(not translator.call_names(answer), "it calls tools", answer)
         check_valid(answer)
         again = translator.from_hook_llm_response(_show_response(translator, answer), answer)
-        expect(again is answer, "it is not read as it was made", again)
+        expect(again is answer, "reading it gives another value", again)
 
 
 def check_any_value(translator: HookTranslator, value: Any) -> None:
-    """Whatever a caller takes for a request, a response or a tool config is read, and then comes
+    """Check that any value passed as a request, response or tool config is read, and then comes
     back as itself, or is refused with TranslationError."""
     for read, write in (
         (translator.to_hook_llm_request, translator.from_hook_llm_request),
@@ -244,7 +246,7 @@ def check_any_value(translator: HookTranslator, value: Any) -> None:
 def check_any_answer(
     translator: HookTranslator, answer: Any, *, request: Any = None, response: Any = None
 ) -> None:
-    """Whatever a hook answers is applied, or refused with TranslationError; nothing is altered."""
+    """Check that any answer of a hook is applied or refused with TranslationError."""
     before = to_json([answer, request, response])
     with heard_warnings():
         if request is not None:
@@ -258,7 +260,7 @@ def check_any_answer(
 
 
 def check_valid(value: Any) -> None:
-    """An object of a pydantic model is what its class itself would make of its JSON."""
+    """Check that the class of a pydantic object accepts its JSON."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -272,7 +274,7 @@ def check_valid(value: Any) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """What a value of an SDK holds, as JSON without the fields that are not set."""
+    """The content of an SDK's value as JSON, without the fields that are not set."""
     if isinstance(value, enum.Enum):
         return value.value
     if value is None or isinstance(value, str | int | float | bool):
@@ -291,7 +293,7 @@ def to_json(value: Any) -> Any:
 
 
 def expect(is_so: bool, problem: str, value: object) -> None:
-    """Raises AssertionError, with the value that the translator made, unless something is so."""
+    """Raise AssertionError, with the value that the translator made, unless ``is_so``."""
     if not is_so:
         raise AssertionError(f"{problem}: {value!r:.2000}")
 
@@ -299,13 +301,13 @@ def expect(is_so: bool, problem: str, value: object) -> None:
 def expect_messages(
     found: Sequence[LLMMessage], wanted: Sequence[Mapping[str, Any]], value: object
 ) -> None:
-    """Raises AssertionError unless hooks are shown these messages; those without text are not."""
+    """Raise AssertionError unless hooks are shown these messages, except those without text."""
     expected = [dict(each) for each in wanted if each["content"]]
     expect([*found] == expected, f"hooks are shown {found}, not {expected}", value)
 
 
 def _show_request(translator: HookTranslator, request: Any) -> LLMRequest:
-    """What hooks read of a request: it went through JSON."""
+    """What hooks read of a request, after encoding and decoding it as JSON."""
     shown = translator.to_hook_llm_request(request)
     read: LLMRequest = codec.decode(codec.encode(shown))
     return read
@@ -316,7 +318,7 @@ def _show_response(translator: HookTranslator, response: Any) -> LLMResponse:
     return read
 
 
-def _texts_of(translator: HookTranslator, response: Any) -> list[list[str]]:
+def _read_texts(translator: HookTranslator, response: Any) -> list[list[str]]:
     shown = translator.to_hook_llm_response(response)
     return [each["content"]["parts"] for each in shown["candidates"]]
 
@@ -379,8 +381,8 @@ def _check_addition(
             kept = [message for message in old if any(message is each for each in new)]
             order = [message for message in new if any(message is each for each in old)]
             expect(all(map(is_, kept, order)), "an addition moved another message", edited)
-            # One with results of tools may be parted in two, since the results must follow the
-            # calls in the message before it.
+            # A message with results of tools may be split, since the results must follow the calls
+            # in the message before it.
             counts = len(old) - len(kept), len(new) - len(order)
             expect(counts in ((0, 1), (1, 3)), "an addition changed another message", edited)
 
@@ -421,15 +423,15 @@ def _check_settings(translator: HookTranslator, request: Any, shown: LLMRequest)
 
 
 def _expect_hidden(edited: Any, base: Any) -> None:
-    """What hooks are not shown stands in the same order, once each; a system prompt may have got a
-    text at its end."""
-    found = [[text for text in _strings(to_json(v)) if HIDDEN in text] for v in (base, edited)]
+    """Check that hidden texts are in the same order, once each; a system prompt may have a new text
+    at its end."""
+    found = [[text for text in _find_strings(to_json(v)) if HIDDEN in text] for v in (base, edited)]
     old, new = ([text.replace(_NEW, "").strip() for text in texts] for texts in found)
     expect(new == old, f"what hooks are not shown became {new}, not {old}", edited)
 
 
 def _expect_same_fields(edited: Any, base: Any) -> None:
-    """An edit of messages changes one field of a request at most; the others are the same
+    """Check that an edit of messages changed one field of a request, and the others are the same
     objects."""
     if isinstance(base, Mapping):
         expect(edited.keys() == base.keys(), "a field came or went", edited)
@@ -438,15 +440,15 @@ def _expect_same_fields(edited: Any, base: Any) -> None:
         expect(len(changed) == 1, f"{names} changed instead of one field", edited)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _find_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _strings(item)
+            yield from _find_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _find_strings(item)
 
 
 def _allow_refusal(ask: Callable[[], object]) -> None:

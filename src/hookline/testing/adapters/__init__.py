@@ -1,10 +1,10 @@
 """The conformance table of the adapters: the same scenarios through every framework.
 
-A *scenario* is neutral: hooks, prompts, what the model will reply, what must come of it. A
+A *scenario* belongs to no framework: hooks, prompts, the model's replies, the expected result. A
 *harness* plays it in one framework, with the framework's own fake model, in each of its *modes*
-(plain and async calls, streams). A cell of the table is measured: ✓ where the check holds in every
-mode. Where the framework cannot carry an effect, the harness declares a limit and says why; a
-declared limit must really fail where it says so, else the table is wrong as well.
+(plain and async calls, streams). A cell of the table is measured: ✓ if the check holds in every
+mode. If the framework cannot carry an effect, the harness declares a limit and says why. A declared
+limit must really fail in the modes it names, otherwise the table is wrong as well.
 
 To write the harness of an adapter, make ``tests/adapters/NAME/table.py`` with a ``HARNESS``::
 
@@ -26,29 +26,29 @@ To write the harness of an adapter, make ``tests/adapters/NAME/table.py`` with a
     )
 
 A key of ``limits`` is a cell or a row (then it holds for each cell of the row). With ✗ and – the
-check must fail in every mode; with ◐ it must fail in ``fails_in`` and hold elsewhere; a ◐ that
-fails nowhere is a matter of how, which ``why`` tells. ``note`` is the few words in the table.
+check must fail in every mode; with ◐ it must fail in ``fails_in`` and hold elsewhere. A ◐ without
+``fails_in`` works in another way, which ``why`` explains. ``note`` is the few words in the table.
 
 ``run(run)`` builds the agent and holds the conversation:
 
 - give ``run.hooks`` to the adapter, and have it use ``run.session_id`` as the conversation's id;
 - offer ``run.tools``; each has ``function`` (plain), ``coroutine`` (async) and a JSON ``schema``;
 - the fake model calls ``run.next_reply(messages, tools)`` for every call that reaches it, with
-  all that it was sent as ``Message(role, text)`` (``role`` is "tool" for a tool's result, otherwise
-  "user", "model" or "system") and the names of the tools it was offered, and returns that reply in
-  the framework's own type; in a stream it yields ``reply.pieces``;
+  everything it was sent as ``Message(role, text)`` (``role`` is "tool" for a tool's result,
+  otherwise "user", "model" or "system") and the names of the tools it was offered, and returns that
+  reply in the framework's own type; in a stream it yields ``reply.pieces``;
 - send each of ``run.prompts`` in turn, in one conversation that keeps its history;
 - when the framework pauses for an approval, resume it with the answer of ``run.approve(question)``;
   a callback is ``run.confirm``;
-- ``run.show(text)`` whatever a program gets to see of the model's texts: each piece of a stream,
+- call ``run.show(text)`` for every text of the model that a program sees: each piece of a stream,
   each message of a result; then ``run.finish(text)`` with the final text of the turn;
-- where ``run.compresses``, have the framework summarize the history before the last prompt (with a
+- if ``run.compresses``, have the framework summarize the history before the last prompt (with a
   summary of the harness's own, not one of the script);
 - close the adapter at the end, as a program does that ends its sessions.
 
-An exception that comes out of ``run`` fails the cell, but for the tool's own where a tool raises.
-A mode whose name has the word "stream" must show a text in pieces where no hook holds it back. Call
-a framework's blocking functions with ``asyncio.to_thread``.
+An exception from ``run`` fails the cell, unless the scenario has a tool that raises it. A mode
+whose name has the word "stream" must show a text in pieces if no hook holds it back. Call a
+framework's blocking functions with ``asyncio.to_thread``.
 """
 
 from hookline.testing.adapters.concurrency import check_sessions as check_sessions

@@ -1,4 +1,4 @@
-"""Many conversations at once on one ``Hooks``: each event must come under its own session id."""
+"""Holds many conversations at once on one ``Hooks``: each event must have its own session id."""
 
 import asyncio
 from collections import Counter
@@ -22,9 +22,9 @@ async def check_sessions(
     """Hold many conversations at once: ``talk(id)`` each in a thread of its own, ``talk_async(id)``
     all in this loop. Each must fire each of ``events`` under its own id, as often as the others,
     and its id must be in every prompt, tool input, request and response that hooks are shown, so
-    that an event of another conversation is told by its content.
+    that the content of an event tells which conversation it belongs to.
 
-    Raises AssertionError where one does not.
+    Raises AssertionError if one does not.
     """
     seen: list[tuple[str, str, str]] = []
 
@@ -68,10 +68,14 @@ def _check_seen(
     for name in events:
         often = {counts[name, id] for id in ids}
         if len(often) != 1 or 0 in often:
-            raise AssertionError(f"{name} fired {sorted(often)} times in a conversation, not alike")
+            raise AssertionError(
+                f"{name} fired {sorted(often)} times, not equally often in each conversation"
+            )
     for name, session_id, shown in seen:
         if session_id not in ids:
-            raise AssertionError(f"{name} came under {session_id!r}, which is no conversation's")
+            raise AssertionError(
+                f"{name} has the session id {session_id!r}, which no conversation has"
+            )
         others = [id for id in ids if id in shown and id != session_id]
         if others:
-            raise AssertionError(f"{name} of {others[0]} came under {session_id}")
+            raise AssertionError(f"{name} of {others[0]} has the session id {session_id}")

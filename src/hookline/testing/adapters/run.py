@@ -1,4 +1,4 @@
-"""One run of a scenario: what a harness is given to play, and what was observed of it."""
+"""One run of a scenario: what a harness gets to play, and what was observed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from threading import Lock
@@ -9,7 +9,7 @@ import msgspec
 from hookline.front import Hooks
 from hookline.toolcall import ConfirmationRequest
 
-# Smaller than what hooks look for, so that a hook that sees single pieces finds nothing.
+# Shorter than the texts that hooks look for, so that a hook that sees single pieces finds nothing.
 _PIECE = 6
 DISK_FULL = "the disk is full"
 
@@ -69,7 +69,7 @@ class Observed(msgspec.Struct, kw_only=True):
 
     @property
     def seen(self) -> str:
-        """All that the user saw. Pieces stand as they came, so that a word over two is found."""
+        """All that the user saw. Pieces are also joined, to find a word that spans two of them."""
         return "\n".join(["".join(self.shown), *self.shown, *self.answers])
 
     @property
@@ -79,11 +79,11 @@ class Observed(msgspec.Struct, kw_only=True):
 
     @property
     def streams(self) -> bool:
-        """Whether this mode is a stream."""
+        """True if this mode is a stream."""
         return "stream" in self.mode
 
     def sent(self, number: int, *, role: str | None = None) -> str:
-        """What the model was sent in a call, counted from 0; "" if it was not called so often."""
+        """The text sent to the model in a call, counted from 0; "" if there was no such call."""
         if not -len(self.requests) <= number < len(self.requests):
             return ""
         texts = (m.text for m in self.requests[number] if role in (None, m.role))
@@ -125,12 +125,12 @@ class Run:
 
     @property
     def streams(self) -> bool:
-        """Whether this mode is a stream."""
+        """True if this mode is a stream."""
         return self.observed.streams
 
     def next_reply(self, messages: Sequence[Message], tools: Sequence[str]) -> Reply:
-        """What the model replies to this call; each tool call has an id of its own. Once the
-        script is over, it says so in one word."""
+        """The model's reply to this call; each tool call has an id of its own. After the last reply
+        of the script the model says "Nothing."."""
         with self._lock:
             self.observed.requests.append([*messages])
             self.observed.offered.append([*tools])
@@ -143,15 +143,15 @@ class Run:
             return Reply(reply.text, tuple(calls))
 
     def show(self, text: str) -> None:
-        """The user sees a text, or a piece of one."""
+        """Note that the user sees a text, or a piece of one."""
         self.observed.shown.append(text)
 
     def finish(self, text: str) -> None:
-        """A turn is over, with this as its final text."""
+        """Note that a turn is over, with its final text."""
         self.observed.answers.append(text)
 
     def approve(self, question: str) -> bool:
-        """Ask the user of the scenario; ``question`` is all that the user can read of it."""
+        """Ask the user of the scenario; ``question`` is all that the user can read."""
         self.observed.questions.append(question)
         return self._approves
 

@@ -1,4 +1,4 @@
-"""The cells of the table: each a scenario with hooks, a scripted model, and what must come of it.
+"""The cells of the table: each a scenario with hooks, a scripted model, and the expected result.
 
 A check yields one sentence for each thing that is wrong.
 """
@@ -37,8 +37,8 @@ class Hook(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of the table, in its row. ``raises`` is the text of the exception that may come out
-    of the framework: the tool's own."""
+    """A cell of the table, in its row. ``raises`` is the text of the tool's exception that the
+    framework may raise."""
 
     row: str
     cell: str
@@ -57,7 +57,7 @@ def say(reply: HookReply | None) -> Callable[[Event], HookReply | None]:
 
 
 def _expect(*wanted: tuple[bool, str]) -> Iterator[str]:
-    """The sentences of those that do not hold."""
+    """The sentences of the conditions that do not hold."""
     return (sentence for holds, sentence in wanted if not holds)
 
 
@@ -111,7 +111,7 @@ def _check_parallel(o: Observed) -> Iterator[str]:
 def _check_asked(o: Observed) -> Iterator[str]:
     return _expect(
         (len(o.questions) == 1, f"the user was asked {len(o.questions)} times, not once"),
-        (any("really?" in q for q in o.questions), f"nobody reads the reason: {o.questions}"),
+        (any("really?" in q for q in o.questions), f"the question lacks the reason: {o.questions}"),
     )
 
 
@@ -183,7 +183,7 @@ def _check_raising_tool(o: Observed) -> Iterator[str]:
         (len(fired) == 1, f"AfterTool fired {len(fired)} times, not once"),
         (
             any(DISK_FULL in str(error.get("message")) for error in errors),
-            f"AfterTool does not tell the error: {errors}",
+            f"AfterTool does not have the error: {errors}",
         ),
     )
 

@@ -1,5 +1,5 @@
-"""Runs the scenarios through a harness, holds its declared limits to what was measured, and writes
-the tables of the documentation: of what is declared, so that every cell must have been measured."""
+"""Runs the scenarios through a harness, compares its declared limits with the results, and writes
+the tables of the documentation from the declared limits."""
 
 import asyncio
 import uuid
@@ -17,8 +17,8 @@ _SECONDS = 60
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """How far an adapter reaches a cell. ``note`` are a few words for the table, ``why`` a sentence
-    for the adapter's page; ``fails_in`` are the modes in which a ◐ does not hold."""
+    """How well an adapter supports a cell. ``note`` is a few words for the table, ``why`` a
+    sentence for the adapter's page; ``fails_in`` are the modes in which a ◐ does not hold."""
 
     mark: Mark
     note: str = ""
@@ -28,10 +28,10 @@ class Limit(msgspec.Struct, frozen=True):
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True):
     """An adapter in the table. ``name`` is that of its module, ``title`` the heading of its column;
-    ``modes`` are the ways in which its users run an agent; ``limits`` are for what it does not
-    reach fully, or in a way worth a word, by cell or row; ``run`` holds the conversation of a run
-    in ``run.mode``. ``conversations`` are as many as a machine can hold at once: fewer where each
-    is a process."""
+    ``modes`` are the ways in which its users run an agent; ``limits`` says, by cell or row, what it
+    does not support fully or supports in a special way; ``run`` holds the conversation of a run in
+    ``run.mode``. ``conversations`` is how many a machine can hold at once: fewer if each is a
+    process."""
 
     name: str
     title: str
@@ -44,18 +44,18 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
         known = {name for scenario in SCENARIOS for name in (scenario.cell, scenario.row)}
         if unknown := [name for name in self.limits if name not in known]:
             raise ValueError(
-                f"the limits of {self.name} name {unknown}, which is no cell and no row"
+                f"the limits of {self.name} name {unknown}, which are neither cells nor rows"
             )
 
     def limit_of(self, scenario: Scenario) -> Limit:
-        """What is declared of a cell."""
+        """The limit declared for a cell."""
         limits = self.limits
         return limits.get(scenario.cell) or limits.get(scenario.row) or Limit("✓")
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured of a cell: ``problems`` by mode, and ``complaints`` where that is not what
-    the harness declares."""
+    """The result of a cell: ``problems`` by mode, and ``complaints`` if that is not what the
+    harness declares."""
 
     scenario: Scenario
     limit: Limit
@@ -64,7 +64,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_table(harness: Harness) -> list[CellResult]:
-    """Every cell in every mode."""
+    """Run every cell in every mode."""
 
     async def run_cells() -> list[CellResult]:
         return [await run_cell(harness, scenario) for scenario in SCENARIOS]
@@ -73,7 +73,7 @@ def run_table(harness: Harness) -> list[CellResult]:
 
 
 async def run_cell(harness: Harness, scenario: Scenario) -> CellResult:
-    """One cell in every mode."""
+    """Run one cell in every mode."""
     problems = {mode: [*await _play(harness, scenario, mode)] for mode in harness.modes}
     limit = harness.limit_of(scenario)
     expected = harness.modes if limit.mark in ("✗", "–") else limit.fails_in
@@ -82,7 +82,7 @@ async def run_cell(harness: Harness, scenario: Scenario) -> CellResult:
         if found and mode not in expected:
             complaints.append(f"{mode}: {'; '.join(found)}")
         elif not found and mode in expected:
-            complaints.append(f"{mode}: declared as {limit.mark} ({limit.why}), and it holds")
+            complaints.append(f"{mode}: declared as {limit.mark} ({limit.why}), but it works")
     return CellResult(scenario=scenario, limit=limit, problems=problems, complaints=complaints)
 
 
@@ -90,21 +90,21 @@ def _check_limit(limit: Limit, harness: Harness) -> Iterator[str]:
     if limit.mark != "✓" and not limit.why:
         yield f"a limit of {limit.mark} must say why"
     if limit.fails_in and limit.mark != "◐":
-        yield f"{limit.mark} fails in all modes or in none, so that fails_in says nothing"
+        yield f"{limit.mark} holds for all modes; remove fails_in, or declare ◐"
     for mode in limit.fails_in:
         if mode not in harness.modes:
-            yield f"fails_in names {mode!r}, which is none of the modes {[*harness.modes]}"
+            yield f"fails_in names {mode!r}, which is not one of the modes {[*harness.modes]}"
     if {*limit.fails_in} == {*harness.modes}:
-        yield "what fails in all modes is ✗"
+        yield "it fails in all modes; declare ✗"
 
 
 async def _play(harness: Harness, scenario: Scenario, mode: str) -> Iterable[str]:
-    """What is wrong with a scenario in one mode."""
+    """Play a scenario in one mode, and say what is wrong."""
     observed = Observed(mode=mode, session_id=f"table-{uuid.uuid4().hex}")
     with Hooks() as hooks:
         for hook in scenario.hooks:
             options: dict[str, Any] = {} if hook.matcher is None else {"matcher": hook.matcher}
-            hooks.on(hook.event, **options)(_noting(hook, observed))
+            hooks.on(hook.event, **options)(_note_events(hook, observed))
         run = Run(
             hooks,
             observed,
@@ -122,17 +122,17 @@ async def _play(harness: Harness, scenario: Scenario, mode: str) -> Iterable[str
 
 
 def _check_run(observed: Observed, scenario: Scenario) -> Iterator[str]:
-    """What is wrong whatever the scenario is about."""
+    """Say what is wrong with a run of any scenario."""
     error = observed.error
     if error is not None and (scenario.raises is None or scenario.raises not in str(error)):
         yield f"it raised {type(error).__name__}: {error}"
     others = {event["session_id"] for event in observed.events} - {observed.session_id}
     if others:
-        yield f"events came under {sorted(others)}, not under {observed.session_id}"
+        yield f"events have the session ids {sorted(others)}, not {observed.session_id}"
 
 
-def _noting(hook: Hook, observed: Observed) -> Callable[[dict[str, Any]], Any]:
-    """The hook's function, which notes the events that it is given."""
+def _note_events(hook: Hook, observed: Observed) -> Callable[[dict[str, Any]], Any]:
+    """The hook's function, with a note of each event that it gets."""
 
     def answer(event: dict[str, Any]) -> Any:
         observed.events.append(event)
@@ -154,7 +154,7 @@ def render_table(harnesses: Sequence[Harness]) -> str:
 
 
 def render_column(harness: Harness) -> str:
-    """One adapter's column in Markdown, cell by cell, with what there is to say of each."""
+    """One adapter's column in Markdown: each cell with its mark, note and reason."""
     lines = ["| effect | | |", "|---|---|---|"]
     for scenario in SCENARIOS:
         limit = harness.limit_of(scenario)
@@ -164,8 +164,8 @@ def render_column(harness: Harness) -> str:
 
 
 def _render_row(harness: Harness, row: str) -> str:
-    """The row's mark: that of all its cells, ◐ where they differ; their notes, and the names of
-    those that fail among others that do not."""
+    """The row's mark: that of all its cells, ◐ if they differ; then their notes, and the names of
+    those that fail if others do not."""
     limits = {s.cell: harness.limit_of(s) for s in SCENARIOS if s.row == row}
     marks = {limit.mark for limit in limits.values()}
     notes = [

@@ -1,1 +1,1 @@
-"""What hookline costs, beside what the same work costs without it and in its peer."""
+"""Measures what hookline costs, compared with the same work without it and with its npm peer."""

@@ -1,4 +1,4 @@
-"""What hooks cost an agent that is there already, beside the same agent without them.
+"""Measures what hooks cost an existing agent, compared with the same agent without them.
 
 A framework is measured where it is installed: run as a script this prints the lines of the
 frameworks as JSON, and ``measure_frameworks`` reads them.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 if __name__ == "__main__":
-    # In the place of this folder: a framework has the name of a package in it.
+    # Replaces this folder, which has a package with the name of a framework.
     sys.path[0] = str(Path(__file__).parents[1])
 
 import msgspec
@@ -34,7 +34,7 @@ from benchmarks.sampling import (
 )
 from hookline import Hooks
 
-# Microseconds that a tool call and a model call may take more, each, where no hook matches.
+# Microseconds that a tool call and a model call may each take more if no hook matches.
 _MORE = 50
 # Tool calls of a turn, each followed by a model call.
 ROUNDS = 8
@@ -43,7 +43,7 @@ _WITHOUT = "the same without hookline"
 
 
 def plain(loop: Loop) -> Group:
-    """Plain functions, and a model call in a loop of one's own."""
+    """Plain functions, and a model call in a loop that the user writes."""
     shell = Workload(_WITHOUT, calling(_shell, "ls"))
     shell_async = Workload(_WITHOUT, awaiting(loop, _shell_async, "ls"))
     create = Workload(_WITHOUT, calling(partial(_create, **_REQUEST)))
@@ -79,24 +79,24 @@ class Turn(NamedTuple):
 
 
 class Framework(Protocol):
-    """A module of ``benchmarks.agents``. One whose agent is no loop of Python's has a
-    ``make_group`` of its own instead, which takes the loop."""
+    """A module of ``benchmarks.agents``. One whose agent does not run in Python has a
+    ``make_group`` instead, which takes the loop."""
 
     TITLE: str
     IDLE: str
 
     def make_turn(self, hooks: Hooks | None) -> Turn:
-        """The agent's turn, with hooks or without hookline."""
+        """Make the agent's turn, with hooks or without hookline."""
         ...
 
     def make_idle_turn(self) -> Turn:
-        """The turn of an agent that uses the framework's own seams, and does nothing there."""
+        """Make the turn of an agent with the framework's own callbacks, which do nothing."""
         ...
 
 
 def framework(loop: Loop, agent: Framework) -> Group:
-    """The lines of a framework. What it takes itself to call anybody at its seams is told apart
-    from what hookline does there."""
+    """The lines of a framework. The cost of the framework's own callbacks is measured apart from
+    what hookline does in them."""
     title = agent.TITLE
     without, none = agent.make_turn(None), agent.make_turn(Hooks())
     hooked = Workload(
@@ -141,7 +141,7 @@ async def _settle(work: Awaitable[object]) -> None:
 
 
 def hooks_with(event: str) -> Hooks:
-    """Hooks of which one answers an event: an async function, which needs no thread."""
+    """Hooks with one that answers an event: an async function, which needs no thread."""
     hooks = Hooks()
     hooks.on(event)(_allow)
     return hooks
@@ -159,8 +159,8 @@ def measure_frameworks(python: Path, *, samples: int | None) -> list[Result]:
 
 
 def _groups(loop: Loop) -> Iterator[Group]:
-    """A group for each framework whose adapter is here, and one for the hooks that need a client
-    which is an extra as they are."""
+    """A group for each installed framework, and one for http hooks, whose client is an extra like
+    them."""
     for name in _FRAMEWORKS:
         if find_spec(f"hookline.adapters.{name}") is not None:
             agent: Any = import_module(f"benchmarks.agents.{name}")
@@ -176,7 +176,7 @@ _REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content
 
 
 def _create(*, model: str, messages: Sequence[dict[str, str]]) -> dict[str, Any]:
-    """What a client's ``create`` does, without the network."""
+    """Do what a client's ``create`` does, without the network."""
     text = f"{model} was sent {len(messages)} messages"
     return {"candidates": [{"content": {"role": "model", "parts": [text]}}]}
 

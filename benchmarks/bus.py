@@ -1,4 +1,4 @@
-"""Hooks over a bus: within the process beside calling directly, over NATS beside bare messages.
+"""Measures hooks over a bus: in the process against direct calls, over NATS against bare messages.
 
 Both ends of a message are processes, as they are in use; who answers does it for both sides.
 """
@@ -26,14 +26,14 @@ from hookline.wire import codec
 AT_ONCE = 64
 _EVENT = "BeforeTool"
 _INPUT: dict[str, Any] = {"tool_name": fixtures.TOOL_NAME, "tool_input": fixtures.TOOL_INPUT}
-# A hook that waits, as for another service: what it computes would not double with the workers.
+# A hook that waits, as for another service: work on the processor would not scale with workers.
 _WAITS = "sleep 0.05"
 _CONCURRENCY = 4
 _SOURCE = Path(__file__).parents[1] / "src"
 
 
 def in_process(loop: Loop) -> Group:
-    """The bus of one process, beside calling the handler that serves it."""
+    """The bus of one process, compared with calling its handler."""
     bus = InProcessMessageBus()
     system = HookSystem(Config(), message_bus=bus)
     system.register_hook(_EVENT, _allow)
@@ -55,7 +55,7 @@ def in_process(loop: Loop) -> Group:
 def over_nats(
     loop: Loop, scratch: Path, stack: ExitStack, *, say: Callable[[str], None]
 ) -> list[Group]:
-    """A message there and back, and as many as several workers carry out; none without NATS."""
+    """A round trip, and the throughput of several workers; no groups without NATS."""
     try:
         from tests.natsserver import NatsServer, server_binary
 
@@ -108,7 +108,7 @@ def _messages(loop: Loop, url: str, stack: ExitStack) -> Group:
 
 
 def _workers(loop: Loop, url: str, project: Path, stack: ExitStack) -> Group:
-    """Requests whose hook waits, to one worker, two and four: alone each could do so many."""
+    """Requests whose hook waits, to one worker, two and four, against the wait alone."""
     settings = project / ".hookline" / "settings.json"
     settings.parent.mkdir(parents=True)
     hook = {"type": "command", "name": "waits", "command": _WAITS}
@@ -185,7 +185,7 @@ def _bare_request(loop: Loop, url: str, stack: ExitStack) -> Callable[[], Awaita
 
 
 def start(argv: Sequence[str], stack: ExitStack, *, cwd: Path) -> "subprocess.Popen[str]":
-    """A process that has said ``ready``, and ends with its stdin."""
+    """Start a process, wait for its ``ready``; it ends when its stdin does."""
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -196,21 +196,21 @@ def start(argv: Sequence[str], stack: ExitStack, *, cwd: Path) -> "subprocess.Po
     )
     stack.callback(process.communicate)
     if not cast(IO[str], process.stdout).readline():
-        raise RuntimeError("who answers on the bus gave up; its error is above")
+        raise RuntimeError("the process that answers on the bus ended; its error is above")
     return process
 
 
 def start_workers(
     bus: str, count: int, stack: ExitStack, *, cwd: Path, concurrency: int
 ) -> "list[subprocess.Popen[bytes]]":
-    """So many workers with the hooks of a directory, all of which serve."""
+    """Start workers with the hooks of a directory, and wait until all serve."""
     argv = [sys.executable, "-m", "hookline", "serve", "--trust", "--bus", bus]
     argv += ["--concurrency", str(concurrency)]
     started = [_start_logging(argv, stack, cwd=cwd) for _ in range(count)]
     for process, log in started:
         while "serving " not in log.read_text():
             if process.poll() is not None:
-                raise RuntimeError(f"a worker gave up: {log.read_text()}")
+                raise RuntimeError(f"a worker ended: {log.read_text()}")
             time.sleep(0.01)
     return [process for process, _ in started]
 

@@ -1,4 +1,4 @@
-"""The other end of the bus, in a process of its own: the same bytes, answered by us and bare.
+"""The other end of the bus in its own process: answers the same bytes through hookline and bare.
 
 ``hooked`` has an in-process hook behind it, and so the whole engine.
 """

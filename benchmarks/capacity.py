@@ -25,8 +25,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Cost(NamedTuple):
-    """Microseconds of a processor for each request, by part, and how many went through a
-    second."""
+    """Microseconds of processor time for each request, by part, and requests a second."""
 
     agent: float
     server: float
@@ -117,7 +116,7 @@ def _pid_of(server: Any) -> int:
 
 
 def _cpu(pid: int) -> float:
-    """Seconds of a processor that a process and those it has waited for took."""
+    """Seconds of processor time of a process and the children it has waited for."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return sum(map(int, fields[11:15])) / _TICK
 
@@ -129,7 +128,7 @@ def _resident(pid: int) -> int:
 
 @contextmanager
 def _connected(port: int, count: int) -> Iterator[None]:
-    """So many agents that do nothing: a connection with the one subscription each has."""
+    """Connect idle agents: each has a connection with one subscription."""
     with ExitStack() as stack:
         for number in range(count):
             agent = stack.enter_context(socket.create_connection(("127.0.0.1", port)))

@@ -1,4 +1,4 @@
-"""The table of groups, and what ``make bench`` does with it: measure, print, write."""
+"""The command of ``make bench``: measures a table of groups, prints and writes the results."""
 
 import argparse
 import asyncio
@@ -33,7 +33,7 @@ _RESULTS = Path(__file__).parent / "results.json"
 
 
 class Means:
-    """What groups are built with; ``peer`` only where it was asked for and is there."""
+    """What groups are built with; ``peer`` is None unless asked for and installed."""
 
     def __init__(
         self, loop: Loop, scratch: Path, scripts: Scripts, peer: Peer | None, stack: ExitStack
@@ -53,7 +53,7 @@ class Means:
         return find_floor(self.scratch, self.stack, say=print)
 
 
-# What can be asked for by name -> the groups it stands for.
+# A name on the command line -> the function that makes its groups.
 GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     "firing": lambda means: [firing(means.loop)],
     "stages": lambda means: [stages(means.scratch)],
@@ -118,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _little_inherited() -> Iterator[None]:
-    """Hooks inherit this process's environment: what the user has in it must not be measured."""
+    """Clear the environment, which hooks inherit, of the user's variables."""
     everything = dict(os.environ)
     for name in everything.keys() - {"PATH", "LANG"}:
         del os.environ[name]
@@ -170,14 +170,14 @@ def _target(result: Result) -> str:
 
 
 def _difference(result: Result) -> str:
-    """What a line is judged by whose target is a difference."""
+    """The difference by which a line is judged, if its target is one."""
     more = result.ours - result.baseline
     sign = "-" if more < 0 else "+"
     return "" if result.more is None else f"  {sign}{_number(abs(more))} {result.unit}"
 
 
 def _number(value: float) -> str:
-    """Three digits that count."""
+    """A number with three significant digits."""
     for below, decimals in ((0.1, 4), (1, 3), (10, 2), (100, 1)):
         if value < below:
             return f"{value:.{decimals}f}"

@@ -1,4 +1,4 @@
-"""Hooks that are processes: how near the runner comes to what starting them costs by itself."""
+"""Measures command hooks against the bare cost of starting their processes."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ Fire: TypeAlias = Callable[[], Awaitable[ProcessedHookResult]]
 
 
 class _Line(NamedTuple):
-    """Samples, as many as a few seconds have room for, and the highest ratios that we accept."""
+    """The number of samples that fit into a few seconds, and the highest accepted ratios."""
 
     samples: int
     floor_target: float | None
@@ -35,7 +35,7 @@ _LINES = {
 
 
 def commands(loop: Loop, scripts: Scripts, floor: Floor, stack: ExitStack) -> list[Group]:
-    """One hook, ten and fifty on an event, and hooks that read or print much."""
+    """One hook, ten and fifty on an event, and hooks with long input or output."""
     groups = []
     for case in (*scripts.parallel(), *scripts.large()):
         line = _LINES[case.name]
@@ -85,7 +85,7 @@ def _prepared(
 
 
 def _expect_success(loop: Loop, fire: Fire, case: CommandCase) -> None:
-    """Hooks that fail would be fast, and what is done in another way is warned of."""
+    """Check that hooks succeed without a warning: a failing hook would be fast."""
 
     async def once() -> ProcessedHookResult:
         return await fire()

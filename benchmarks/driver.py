@@ -1,4 +1,4 @@
-"""A process that lives as long as the benchmarks and does, on request, what ours is compared with.
+"""A process that lives as long as the benchmarks and runs, on request, the work to compare with.
 
 Its own clock times it, so that neither its start nor the way of the request is part of a sample.
 """
@@ -13,7 +13,7 @@ from benchmarks.sampling import Run
 
 
 class Driver:
-    """As a context manager, the lifetime of the process.
+    """Runs the process while its context is open.
 
     It says ``ready``, then answers each line ``WORKLOAD ITERATIONS`` with the nanoseconds it took.
     """
@@ -47,7 +47,7 @@ class Driver:
             self._process = None
 
     def running(self, workload: str) -> Run:
-        """The time the process takes for one of its workloads, by its own clock."""
+        """Return a function that measures a workload of the process by the process's clock."""
 
         def run(iterations: int) -> float:
             self._ask(f"{workload} {iterations}\n")
@@ -65,5 +65,5 @@ class Driver:
         assert self._process is not None
         answer = cast(IO[str], self._process.stdout).readline().strip()
         if not answer:
-            raise RuntimeError(f"{self._argv[0]} gave up; its error is above")
+            raise RuntimeError(f"{self._argv[0]} ended; its error is above")
         return answer

@@ -1,4 +1,4 @@
-"""Firing an event: what an agent pays on every tool call, hooks or not."""
+"""Measures firing an event, which an agent pays for on every tool call, with or without hooks."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ async def _bare_result(_tool_name: str, _tool_input: dict[str, Any]) -> Processe
 
 
 async def _bare_hook(tool_name: str, tool_input: dict[str, Any]) -> Any:
-    """What an in-process hook cannot do without: an input of its own, and the call."""
+    """Do the least that a function hook needs: copy the input, and call it."""
     payload = fixtures.event(tool_input, tool_name=tool_name)
     return await _allow(codec.decode(codec.encode(payload)))
 

@@ -1,4 +1,4 @@
-"""What is fired, matched, merged and encoded: the same for us and, as JSON, for the peer."""
+"""The data that is fired, matched, merged and encoded; the peer reads the same as JSON."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MATCHING_MATCHERS = [f"read_file|grep_{n}" if n % 2 else f"^read_.*$|grep_{n}" f
 
 
 def answers() -> list[dict[str, Any]]:
-    """What fifty hooks said."""
+    """The answers of fifty hooks."""
     return [
         {
             "decision": "ask" if number == 25 else "allow",
@@ -41,7 +41,7 @@ def payload() -> dict[str, Any]:
 
 
 def event(tool_input: dict[str, Any], *, tool_name: str = TOOL_NAME) -> dict[str, Any]:
-    """What a hook reads of a tool call."""
+    """The document that a hook reads for a tool call."""
     return {
         "session_id": SESSION_ID,
         "transcript_path": "",
@@ -54,13 +54,13 @@ def event(tool_input: dict[str, Any], *, tool_name: str = TOOL_NAME) -> dict[str
 
 
 def file_of(megabytes: int) -> dict[str, Any]:
-    """The input of a tool that writes a file: lines of source text, with what JSON escapes."""
+    """The input of a tool that writes a file: source text with characters that JSON escapes."""
     line = '\tif name == "entry": return lookup(name, default=None)\n'
     return {"path": "src/main.py", "content": line * (megabytes * MEGABYTE // len(line))}
 
 
 def for_the_peer() -> dict[str, Any]:
-    """All of it in one document."""
+    """All data in one document."""
     return {
         "sessionId": SESSION_ID,
         "toolName": TOOL_NAME,

@@ -1,4 +1,4 @@
-"""The least that the processes of hooks can cost: a C program that does nothing but run them."""
+"""Measures the least that hook processes can cost, with a C program that only runs them."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _SOURCE = Path(__file__).with_name("floor.c")
 
 
 class Floor:
-    """Runs cases without us: in C where it could be compiled, else with ``subprocess``."""
+    """Runs cases without hookline: in C if it could be compiled, else with ``subprocess``."""
 
     def __init__(self, program: Path | None, scratch: Path, stack: ExitStack) -> None:
         self._program = program
@@ -26,7 +26,7 @@ class Floor:
         self.is_the_least = program is not None
 
     def workload(self, case: CommandCase) -> Workload:
-        """The hooks of a case, started as ours are, for their cost alone."""
+        """The hooks of a case, started in the same way without hookline."""
         return Workload(self.name, self._run(case))
 
     def _run(self, case: CommandCase) -> Run:
@@ -43,7 +43,7 @@ class Floor:
 
 
 def find_floor(scratch: Path, stack: ExitStack, *, say: Callable[[str], None]) -> Floor:
-    """The floor, compiled; without a C compiler, and a word about it, the next best."""
+    """Compile the C program; without a compiler say so, and use ``subprocess``."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         say("no floor: there is no C compiler on the PATH, so subprocess.Popen stands in for it")
@@ -63,7 +63,7 @@ def _shell() -> list[str]:
 
 
 def _run_all(argv: Sequence[str], payload: bytes, count: int, directory: Path) -> None:
-    """Start all, then feed and read them one after the other."""
+    """Start all hooks, then write to and read from one after the other."""
     pipe = subprocess.PIPE
     children = [
         subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, cwd=directory)

@@ -1,4 +1,4 @@
-"""The command hooks that are run: the same for us, for the bare system and for the peer."""
+"""The command hooks: the same for hookline, for the baseline and for the peer."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ print(json.dumps({"decision": "deny" if secret else "allow"}))
 
 
 class CommandCase(msgspec.Struct, frozen=True, eq=False):
-    """An event that a number of like hooks answer; ``name`` is what the peer's driver calls it."""
+    """An event with a number of equal hooks; ``name`` is its name in the peer's driver."""
 
     name: str
     title: str
@@ -33,11 +33,11 @@ class CommandCase(msgspec.Struct, frozen=True, eq=False):
     tool_input: dict[str, Any] = msgspec.field(default_factory=lambda: fixtures.TOOL_INPUT)
 
     def payload(self) -> dict[str, Any]:
-        """What each of the hooks reads."""
+        """The document that each hook reads."""
         return fixtures.event(self.tool_input)
 
     def config(self, directory: Path, **more: Any) -> Config:
-        """Our side's configuration; ``more`` goes into each hook."""
+        """The configuration of hookline; ``more`` is added to each hook."""
         hooks = [
             {"type": "command", "name": f"hook {number}", "command": self.command, **more}
             for number in range(self.count)
@@ -46,7 +46,7 @@ class CommandCase(msgspec.Struct, frozen=True, eq=False):
 
 
 class Scripts:
-    """The scripts that hooks name, in a directory that is also where hooks run."""
+    """The scripts of the hooks, in the directory where hooks run."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -56,7 +56,7 @@ class Scripts:
         self._answer = directory / "answer.json"
 
     def write(self) -> None:
-        """Put the files in place."""
+        """Write the files."""
         self.directory.mkdir(exist_ok=True)
         self.shell.write_text(_SHELL_SCRIPT)
         self.shell.chmod(0o755)
@@ -72,7 +72,7 @@ class Scripts:
         ]
 
     def large(self) -> list[CommandCase]:
-        """Much to read, much to print."""
+        """Hooks with long input or output."""
         one, ten = fixtures.file_of(1), fixtures.file_of(10)
         printing = f"cat >/dev/null; cat '{self._answer}'"
         return [
@@ -82,12 +82,12 @@ class Scripts:
         ]
 
     def python_hook(self) -> CommandCase:
-        """What people write most."""
+        """A Python script, the kind of hook that people write most."""
         command = f"{self.environment / 'bin' / 'python'} {self.python}"
         return CommandCase("python", "a Python hook (json, re)", command)
 
     def for_the_peer(self) -> list[dict[str, Any]]:
-        """All of them as the peer's driver reads them."""
+        """All cases as the peer's driver reads them."""
         return [
             {"name": c.name, "command": c.command, "count": c.count, "toolInput": c.tool_input}
             for c in (*self.parallel(), *self.large(), self.python_hook())

@@ -1,4 +1,4 @@
-"""An environment as a user has it: hookline and what it needs, none of what it is developed with.
+"""Makes an environment as a user has it: hookline and its requirements, no development tools.
 
 What else is installed shows in the time a start takes. The files are copied from the environment
 that measures, so that nothing has to be downloaded.
@@ -19,7 +19,7 @@ from typing import Any
 import hookline
 
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-# What the pip that comes with Python 3.11 writes; later ones do without the expression.
+# As the pip of Python 3.11 writes it; later versions omit the regular expression.
 _SCRIPT = r"""#!{python}
 # -*- coding: utf-8 -*-
 import re
@@ -50,13 +50,13 @@ def install(directory: Path) -> Environment:
     shutil.copytree(package, packages / package.name)
     environment.hookline.write_text(_SCRIPT.format(python=environment.python))
     environment.hookline.chmod(0o755)
-    # A package may have a file for another release of Python: that one is not ours to complain of.
+    # A package may have a file for another release of Python, which does not compile.
     subprocess.run([environment.python, "-m", "compileall", "-qq", packages], check=False)
     return environment
 
 
 def _with_requirements(project: Mapping[str, Any]) -> list[Distribution]:
-    """What the project needs, and what that needs in turn, as far as it is needed here."""
+    """The requirements of the project and theirs in turn, as far as they apply here."""
     found: dict[str, Distribution] = {}
     left = list(project["dependencies"])
     while left:
@@ -64,7 +64,7 @@ def _with_requirements(project: Mapping[str, Any]) -> list[Distribution]:
         name = re.split(r"[^\w.-]", requirement)[0]
         if name in found or "extra ==" in requirement:
             continue
-        # One that is not installed is for another release of Python.
+        # A requirement that is not installed is for another release of Python.
         with contextlib.suppress(PackageNotFoundError):
             found[name] = distribution(name)
             left += found[name].requires or ()

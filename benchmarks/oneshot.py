@@ -1,4 +1,4 @@
-"""``hookline fire`` as a shell script calls it: a process for every event, from start to exit."""
+"""Measures ``hookline fire`` as a shell script calls it: a process for every event."""
 
 import json
 import subprocess
@@ -14,14 +14,14 @@ from hookline.wire import codec
 
 
 def oneshot(environment: Environment, scripts: Scripts) -> Group:
-    """Beside an interpreter that does nothing and, after it, the hook."""
+    """Compared with an interpreter that does nothing, then the hook."""
     ours = _fire(environment, scripts)
     bare = Workload("python -c pass, then the hook", _interpreter_and_hook(environment, scripts))
     return Group(30, [Measurement(ours=ours, baseline=bare, unit="ms", target=4)])
 
 
 def oneshot_beside(peer: Peer, environment: Environment, scripts: Scripts) -> Group:
-    """Beside the peer from its start to its first decision: seconds a sample, so only a few."""
+    """Compared with the peer up to its first decision: few samples, as each takes seconds."""
     argv = peer.oneshot_command(HOOK, fixtures.TOOL_NAME, fixtures.TOOL_INPUT)
     theirs = Workload("peer", running(argv, scripts.directory))
     ours = _fire(environment, scripts)

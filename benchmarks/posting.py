@@ -1,4 +1,4 @@
-"""An event with one http hook, beside the same request of the bare client.
+"""Measures an event with one http hook, compared with the same request of the bare client.
 
 Not named after the protocol: run as a script, a module here would hide the package ``http``.
 """
@@ -46,7 +46,7 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 
 @contextmanager
 def posting(loop: Loop) -> Iterator[Group]:
-    """The group, for as long as there is a server to post to."""
+    """Run a server, and yield the group that posts to it."""
     argv = [sys.executable, "-c", _SERVER]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as server:

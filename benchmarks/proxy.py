@@ -1,4 +1,4 @@
-"""A tool call of an MCP server through ``hookline mcp``, beside the same server called directly.
+"""Measures a call of an MCP server through ``hookline mcp``, compared with a direct call.
 
 Not named after the protocol: run as a script, a module here would hide the package ``mcp``.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.installed import Environment
 from benchmarks.sampling import Group, Measurement, Run, Workload
 
-# Milliseconds that a call which no hook matches may take more.
+# Milliseconds that a call may take more if no hook matches.
 _MORE = 1
 _SERVER = """
 import json, sys
@@ -26,7 +26,7 @@ for line in sys.stdin.buffer:
 
 
 def proxied(environment: Environment, scratch: Path, stack: ExitStack) -> Group:
-    """One call at a time, from its line to that of its result."""
+    """One call at a time, from the line of the request to that of its result."""
     server, settings = scratch / "server.py", scratch / "mcp.json"
     server.write_text(_SERVER)
     hook = {"type": "command", "command": "exit 2"}
@@ -54,7 +54,7 @@ def _calling(argv: list[str], directory: Path, stack: ExitStack) -> Run:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    # Its input ends before it is waited for.
+    # Close its input before waiting for its end.
     stack.callback(process.stdin.close)
     stdin, stdout = process.stdin, process.stdout
     params = {"name": "echo", "arguments": {"text": "hello"}}

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-# Long enough that reading the clock is nothing beside it, short enough that a process which has
-# just slept is not interrupted: beyond some two milliseconds a busy machine shows in every sample.
+# Long compared with reading the clock, but short enough that a process which has just slept is not
+# interrupted: above about two milliseconds a busy machine affects every sample.
 SAMPLE_SECONDS = 0.001
 WARM_UP_SECONDS = 0.2
 UNITS = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
@@ -22,7 +22,7 @@ Run: TypeAlias = Callable[[int], float]
 
 
 class Workload(msgspec.Struct, frozen=True, eq=False):
-    """Something to measure: ``run`` does it a number of times and says how many seconds it took."""
+    """Something to measure: ``run`` does it a number of times and returns the seconds."""
 
     name: str
     run: Run
@@ -71,7 +71,7 @@ class Result(msgspec.Struct, frozen=True):
     more: float | None
 
     def is_missed(self) -> bool:
-        """Whether it is more than we accept."""
+        """True if it is more than we accept."""
         limits = (
             (self.ratio, self.target),
             (self.ours, self.bound),
@@ -81,13 +81,13 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Loop(Protocol):
-    """What runs a coroutine to its end (``asyncio.Runner``)."""
+    """Runs a coroutine to its end (``asyncio.Runner``)."""
 
     def run(self, coro: Any) -> Any: ...
 
 
 def calling(call: Callable[..., object], *arguments: Any) -> Run:
-    """The time of plain calls."""
+    """Return a function that measures plain calls."""
 
     def run(iterations: int) -> float:
         started = time.perf_counter()
@@ -99,7 +99,7 @@ def calling(call: Callable[..., object], *arguments: Any) -> Run:
 
 
 def awaiting(loop: Loop, call: Callable[..., Awaitable[object]], *arguments: Any) -> Run:
-    """The time of awaited calls, without that of entering and leaving the event loop."""
+    """Return a function that measures awaited calls, without entering and leaving the loop."""
 
     async def batch(iterations: int) -> float:
         started = time.perf_counter()
@@ -144,7 +144,7 @@ def _distinct(measurements: Iterable[Measurement]) -> list[Workload]:
 
 
 def _calibrated(run: Run, warm_up_seconds: float = WARM_UP_SECONDS) -> int:
-    """How many iterations fill a sample, once the workload is as fast as it gets.
+    """The number of iterations that fill a sample, after warming up.
 
     A just-in-time compiler needs thousands of calls for that. The fastest of several tries counts,
     since any of them may be interrupted.
@@ -161,10 +161,10 @@ def _calibrated(run: Run, warm_up_seconds: float = WARM_UP_SECONDS) -> int:
 
 def _sample(run: Run, iterations: int) -> float:
     """The seconds of one iteration."""
-    # A process that has slept goes first. The peer's sleeps whenever it is not asked, so ours does.
+    # The scheduler prefers a process that has slept, as the peer's does between samples.
     time.sleep(SAMPLE_SECONDS)
     if iterations >= 4:
-        # Whatever ran before has had the caches: some iterations win them back.
+        # The workload before has filled the caches: some iterations warm them up again.
         run(iterations // 4)
     return run(iterations) / iterations
 

@@ -1,4 +1,4 @@
-"""Hooks that are scripts: without a shell in between, and with an interpreter already started."""
+"""Measures hooks that are scripts: without a shell, and with an interpreter already running."""
 
 import subprocess
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ from hookline.wire import codec
 def directly(loop: Loop, scripts: Scripts, stack: ExitStack) -> Group:
     """An ``sh`` script that is one plain word, beside the same in a command that needs a shell."""
     plain = CommandCase("direct", "./hook.sh, an sh script", f"./{scripts.shell.name}")
-    # Of all that only a shell can do this costs least: it becomes the script without a fork.
+    # The cheapest thing that only a shell can do: exec replaces it by the script without a fork.
     shell = CommandCase("shell", "the same through bash", f"exec ./{scripts.shell.name}")
     ours, baseline = (firing_case(case, loop, scripts.directory, stack) for case in (plain, shell))
     return Group(100, [Measurement(ours=ours, baseline=baseline, unit="ms", target=0.7)])

@@ -1,4 +1,4 @@
-"""The stages an event goes through when it matches, each on its own."""
+"""Measures the stages of an event that matches, each on its own."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from hookline.wire.results import HookExecutionPlan
 
 _EVENT = HookEventName.BEFORE_TOOL
 _COVERED = 20
-# Microseconds that it may cost an event to know that nothing of its hook has changed.
+# Microseconds that an event may spend on checking that its hook has not changed.
 _TRUST_BOUND = 300
 
 
 def stages(scratch: Path) -> Group:
-    """Planning and merging fifty hooks, encoding and decoding 10 KB, looking at what was reviewed
-    of a hook."""
+    """Planning and merging fifty hooks, encoding and decoding 10 KB, checking the review of a
+    hook."""
     payload = fixtures.payload()
     text = codec.encode(payload)
     searches = Workload("50 searches with compiled re", _searches(fixtures.MATCHING_MATCHERS))
@@ -96,7 +96,7 @@ def _write_hook(project: Path) -> list[str]:
 
 
 def _trusting(project: Path) -> Run:
-    """What every event pays for a hook that is as it was reviewed."""
+    """Check a hook that has not changed since its review, as every event does."""
     hook = {"type": "command", "command": "$HOOKLINE_PROJECT_DIR/.hookline/hooks/part0.sh"}
     layer = read_layer(
         {"hooks": {_EVENT.value: [{"hooks": [hook]}]}}, HookSource.PROJECT, "settings.json"
@@ -106,7 +106,7 @@ def _trusting(project: Path) -> Run:
     reviewed = review(layer.entries, project_dir=here, cwd=here)
     assert len(reviewed.files) >= _COVERED
     store.write(reviewed)
-    # What was written just now might change once more within the same tick.
+    # A file written just now might change again within the same tick of the clock.
     time.sleep(0.05)
     trust = FolderTrust(store, project_dir=here, cwd=here)
     trust.use([layer], is_on=lambda _hook: True)

@@ -1,4 +1,4 @@
-"""Start-up, which every ``hookline`` command pays: whole processes, from start to exit."""
+"""Measures start-up, which every ``hookline`` command pays for: whole processes."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _ENGINE = "from hookline import Config, HookSystem"
 
 
 def starting(environment: Environment, scratch: Path) -> Group:
-    """Importing the package, and the commands that do next to nothing."""
+    """Importing the package, and commands that do almost nothing."""
     project, large = _project(scratch / "few", 5), _project(scratch / "many", 200)
 
     def hookline(verb: str, where: Path, what: str = "") -> Workload:
@@ -43,7 +43,7 @@ def starting(environment: Environment, scratch: Path) -> Group:
 
 
 def starting_beside(peer: Peer, environment: Environment, scratch: Path) -> Group:
-    """Importing the engine, ours and the peer's: seconds a sample, so only a few."""
+    """Importing the engine, ours and the peer's: few samples, as each takes seconds."""
     project = _project(scratch / "few", 5)
     theirs = Workload("peer", running(peer.import_command, project))
     ours = _python(_ENGINE, environment, project)
@@ -51,7 +51,7 @@ def starting_beside(peer: Peer, environment: Environment, scratch: Path) -> Grou
 
 
 def running(argv: Sequence[str], directory: Path, *, stdin: bytes = b"") -> Run:
-    """The time of a process that must end well."""
+    """Return a function that measures a process, which must succeed."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(directory.parent)}
 
     def run(iterations: int) -> float:
@@ -75,7 +75,7 @@ def _python(code: str, environment: Environment, project: Path) -> Workload:
 
 
 def _project(home: Path, count: int) -> Path:
-    """A project with so many hooks, in a home directory without any."""
+    """Make a project with hooks, in a home directory without any."""
     settings = home / "project" / ".hookline" / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     matchers = ["write_file", "read_file|glob", "^run_.*$", "replace"]

@@ -53,9 +53,9 @@ def test_a_page_that_differs_is_named_with_the_line_and_the_command(tmp_path: Pa
 
 def test_what_the_code_has_and_nobody_tells_of_is_an_error() -> None:
     assert tell(["b", "a"], {"a": "1", "b": "2"}, of="letter") == [("a", "1"), ("b", "2")]
-    with pytest.raises(LookupError, match="says nothing of letter c: add a line"):
+    with pytest.raises(LookupError, match="does not describe letter c: add a line"):
         tell(["a", "c"], {"a": "1"}, of="letter")
-    with pytest.raises(LookupError, match="has no letter a: take the line out"):
+    with pytest.raises(LookupError, match="has no letter a: remove the line"):
         tell([], {"a": "1"}, of="letter")
 
 

@@ -63,7 +63,7 @@ def test_a_mark_with_an_unknown_id_fails(
 def test_an_id_listed_twice_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     test = 'pytestmark = pytest.mark.requirement("INV-1")'
     assert run(tmp_path, "INV-1", "INV-1", test=test) == 1
-    assert "requirements.md:4: INV-1 stands already at" in capsys.readouterr().err
+    assert "requirements.md:4: INV-1 is also at" in capsys.readouterr().err
 
 
 def test_an_id_that_is_not_written_out_fails(

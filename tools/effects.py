@@ -24,7 +24,7 @@ DOCUMENTS = sorted((_ROOT / "docs").glob("*.md"))
 
 
 def render_effects(harnesses: Sequence[Harness]) -> dict[str, str]:
-    """The tables by name."""
+    """Return the tables by name."""
     columns = {harness.name: render_column(harness) for harness in harnesses}
     return {"all": render_table(harnesses), **columns}
 

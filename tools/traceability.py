@@ -1,4 +1,4 @@
-"""Every id of docs/requirements.md is named by a test, and tests name no other ids."""
+"""Checks that tests name every id of docs/requirements.md, and no other ids."""
 
 import argparse
 import ast
@@ -14,7 +14,7 @@ _ROOT = Path(__file__).parents[1]
 
 class Mention(NamedTuple):
     id: str | None
-    """None where the mark's argument is not a literal string."""
+    """``id`` is None if the mark's argument is not a literal string."""
     place: str
 
 
@@ -63,7 +63,7 @@ def _repeated(requirements: Sequence[Mention]) -> Iterator[str]:
     first: dict[str | None, str] = {}
     for requirement in requirements:
         if requirement.id in first:
-            yield f"{requirement.place}: {requirement.id} stands already at {first[requirement.id]}"
+            yield f"{requirement.place}: {requirement.id} is also at {first[requirement.id]}"
         first.setdefault(requirement.id, requirement.place)
 
 

@@ -1,4 +1,4 @@
-"""The wheel works where nothing of this tree is: installed alone, it blocks a real tool call.
+"""Checks that the wheel works without this tree: installed alone, it blocks a real tool call.
 
 ``python tools/wheel_check.py [WHEEL]``; without one it builds the wheel of this tree.
 """
@@ -43,7 +43,7 @@ def main() -> int:
         _expect(version.endswith(_version_of(wheel)), f"--version says {version!r}")
         _expect_fire(command, project, content="AKIA0123456789", status=2)
         _expect_fire(command, project, content="nothing", status=0)
-        # They copy files that are no modules.
+        # Both copy files that are not modules.
         made = json.loads(_run([command, "init", "--name", "first", "--json"], cwd=project))
         _expect(Path(made["script"]).is_file(), f"init made {made}")
         played = json.loads(_run([command, "demo", "--json"], cwd=project))
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _build(directory: Path) -> Path:
-    """Build with the backend that is installed here: nothing is downloaded for it."""
+    """Build with the installed backend, so that nothing is downloaded."""
     options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(directory)]
     _run([*_PIP, "wheel", "-qq", *options, _ROOT], cwd=_ROOT)
     (wheel,) = directory.glob("*.whl")
@@ -96,7 +96,7 @@ def _version_of(wheel: Path) -> str:
 
 
 def _run(command: Sequence[str | Path], *, cwd: Path, status: int = 0) -> str:
-    # A PYTHONPATH would let the tree stand in for the wheel.
+    # With a PYTHONPATH the tree could be imported in place of the wheel.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     printed = f"{done.stdout}{done.stderr}"

@@ -43,7 +43,7 @@ class _Scripted(BaseLlm):
 
 
 class _Idle(BasePlugin):
-    """Its callbacks are those of the base, which ADK calls all the same."""
+    """Has only the callbacks of the base, which ADK calls as well."""
 
 
 def make_turn(hooks: Hooks | None) -> Turn:
@@ -60,9 +60,9 @@ async def shell(command: str) -> str:
 
 
 def _make_turn(plugins: Sequence[BasePlugin]) -> Turn:
-    # It warns of each response that does not say how many tokens it took.
+    # ADK warns about each response without token counts.
     logging.getLogger("google_adk").setLevel(logging.ERROR)
-    # A list that the model does not copy.
+    # The model does not copy this list.
     times: list[float] = []
     model = _Scripted(times=[])
     model.times = times

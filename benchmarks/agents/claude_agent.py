@@ -1,4 +1,4 @@
-"""The callbacks that the Claude Agent SDK calls: its agent is no loop of Python's."""
+"""The callbacks of the Claude Agent SDK, whose agent does not run in Python."""
 
 from collections.abc import Awaitable, Callable
 from itertools import count
@@ -9,14 +9,14 @@ from benchmarks.sampling import Group, Loop, Measurement, Workload, awaiting
 from hookline import Hooks
 from hookline.adapters.claude_agent import hooked
 
-# Microseconds that a tool call may take more where no hook matches.
+# Microseconds that a tool call may take more if no hook matches.
 _MORE = 50
 _IDLE = "a callback that does nothing"
 _TITLE = "Claude Agent SDK"
 
 
 def make_group(loop: Loop) -> Group:
-    """What the callbacks before and after a tool take."""
+    """The callbacks before and after a tool."""
     idle = Workload(_IDLE, awaiting(loop, _run_call, _idle, _idle))
     lines = [
         ("Pre- and PostToolUse, no match", Hooks(), _MORE),
@@ -56,7 +56,7 @@ _numbers = count()
 async def _run_call(
     before: Callable[..., Awaitable[Any]], after: Callable[..., Awaitable[Any]]
 ) -> None:
-    """A call of Bash as the SDK tells of it."""
+    """Call the callbacks as the SDK does for a call of Bash."""
     id = f"toolu_{next(_numbers)}"
     given = {
         "session_id": "s",

@@ -1,4 +1,4 @@
-"""The seams of google-genai used directly: a tool as the SDK calls it, a request as it is sent.
+"""The agent on google-genai itself: a tool as the SDK calls it, a request as it sends it.
 
 The SDK itself takes some 15 ms for a tool call and a model call, and a tenth of a millisecond
 cannot be seen beside them: the loop here is its loop without that.

@@ -1,4 +1,4 @@
-"""The npm package that runs the same hooks, driven in a process of its own, sample by sample."""
+"""Drives the npm package that runs the same hooks, in a process of its own, sample by sample."""
 
 import json
 import os
@@ -39,17 +39,17 @@ class Peer(Driver):
         super().__init__(
             [node, str(_DRIVER), str(package), str(work), str(given)],
             directory=work,
-            # Its configuration would otherwise read, and may write, that of the user.
+            # Otherwise it would read, and might write, the user's configuration.
             env={"PATH": os.environ.get("PATH", ""), "HOME": str(work)},
         )
 
     def oneshot_command(self, hook: str, tool_name: str, tool_input: dict[str, Any]) -> list[str]:
-        """A process that runs one hook on one tool call and ends with its decision."""
+        """The command that runs one hook on one tool call and ends with its decision."""
         return [*self._oneshot, hook, tool_name, json.dumps(tool_input)]
 
 
 def find_peer(scripts: Scripts, *, say: Callable[[str], None]) -> Peer | None:
-    """The peer, installed if need be; None, and a word about it, where it cannot be."""
+    """The peer, installed if necessary; if that fails, say so and return None."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         say("no peer: node and npm are not on the PATH, so only our own side is measured\n")
@@ -67,7 +67,7 @@ def find_peer(scripts: Scripts, *, say: Callable[[str], None]) -> Peer | None:
 
 
 def _install(npm: str, directory: Path) -> None:
-    # Under its final name only when it is complete: an interrupted install is begun anew.
+    # It gets its final name when complete, so that an interrupted install starts again.
     partial = directory.with_name(f"{directory.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -80,13 +80,13 @@ def _install(npm: str, directory: Path) -> None:
 
 
 def beside_peer(group: Group, peer: Peer) -> Group:
-    """The group with a second line for everything the peer can do too."""
+    """The group with a second line for each workload that the peer has too."""
     measurements: list[Measurement] = []
     theirs: dict[str, Workload] = {}
     for ours in group.measurements:
         measurements.append(ours)
         if ours.peer is not None:
-            # Two lines may be compared with the same work, which is then sampled once.
+            # Two lines may have the same baseline, which is then sampled once.
             workload = theirs.setdefault(ours.peer, Workload("peer", peer.running(ours.peer)))
             measurements.append(
                 msgspec.structs.replace(ours, baseline=workload, target=ours.peer_target)

@@ -1,4 +1,4 @@
-"""The Python API, front first: what each name is for, and where mkdocstrings writes it out."""
+"""The page of the Python API: what each name is for, and where mkdocstrings documents it."""
 
 import ast
 import importlib
@@ -12,12 +12,12 @@ from tools.reference.markdown import code, fence, page, table
 
 
 class Group(NamedTuple):
-    """Names that one wants at the same time; those without a module are of ``hookline``."""
+    """Names that are used together; those without a module are in ``hookline``."""
 
     heading: str
     tells: str
     names: Sequence[str]
-    # Whether the members of classes are written out as well.
+    # True if the members of classes are documented as well.
     with_members: bool = True
 
 
@@ -182,8 +182,8 @@ def render() -> str:
 
 
 def find_adapters() -> dict[str, dict[str, str]]:
-    """The public names of each adapter, and where each is defined; read and not imported, as that
-    takes the frameworks."""
+    """The public names of each adapter, and where each is defined; read without importing, which
+    would need the frameworks."""
     found: dict[str, dict[str, str]] = {}
     for name in _GUIDES:
         source = SOURCE / "adapters" / name / "__init__.py"
@@ -198,14 +198,14 @@ def find_adapters() -> dict[str, dict[str, str]]:
 
 
 def list_names() -> Iterator[str]:
-    """Every name on the page but those of adapters, as it is imported."""
+    """Every name on the page except those of adapters, as users import it."""
     for group in _GROUPS:
         for name in group.names:
             yield name if name.startswith("hookline.") else f"hookline.{name}"
 
 
 def find(name: str) -> Any:
-    """The object of a name such as ``hookline.Hooks.load``."""
+    """Return the object of a name such as ``hookline.Hooks.load``."""
     module, _, rest = name.partition(".")
     found: Any = importlib.import_module(module)
     for part in filter(None, rest.split(".")):
@@ -235,7 +235,7 @@ def _directive(path: str, *, with_members: bool) -> str:
 
 
 def _home(name: str) -> str:
-    """Where a name is defined, "" for a plain value: tools that read the source look there."""
+    """The module that defines a name, "" for a plain value; mkdocstrings reads it there."""
     owner, _, last = name.rpartition(".")
     holder, found = find(owner), find(name)
     if inspect.isclass(holder):

@@ -1,4 +1,4 @@
-"""Writes the pages, or with ``--check`` says which of them differ from the code."""
+"""Writes the pages, or with ``--check`` lists those that differ from the code."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     pages = render_pages()
     if parser.parse_args(argv).check:
         problems = find_differences(pages, REFERENCE)
-        print("\n".join(problems) or f"{len(pages)} pages say what the code says")
+        print("\n".join(problems) or f"{len(pages)} pages agree with the code")
         return 1 if problems else 0
     for name in find_strangers(pages, REFERENCE):
         (REFERENCE / name).unlink()
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def find_differences(pages: Mapping[str, str], folder: Path) -> list[str]:
-    """A sentence for each page that is missing, is not the code's, or says something else."""
+    """A sentence for each page that is missing, superfluous or out of date."""
     problems = [f"{name} is no page of the reference" for name in find_strangers(pages, folder)]
     for name, text in pages.items():
         place = folder / name
@@ -43,7 +43,7 @@ def find_differences(pages: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def find_strangers(pages: Mapping[str, str], folder: Path) -> list[str]:
-    """The files of the folder that no page is written to."""
+    """The files of the folder that are not pages."""
     found = (str(path.relative_to(folder)) for path in sorted(folder.glob("**/*.md")))
     return [name for name in found if name not in pages]
 

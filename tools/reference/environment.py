@@ -123,7 +123,7 @@ def _show(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _made(**of_hook: Any) -> set[str]:
-    """The variables of every hook; with facts of a hook, those that it has besides."""
+    """The variables of every hook; with fields of a hook, the variables that they add."""
     place: dict[str, Any] = {"project_dir": "/", "cwd": "/", "session_id": "", "event": ""}
     if not of_hook:
         return {*hook_variables(**place)}

@@ -1,4 +1,4 @@
-"""A page for each event, and one that has them all in a table."""
+"""A page for each event, and one with a table of all."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from tools.reference.markdown import code, codes, escape, json_block, page, tabl
 
 
 class Told(NamedTuple):
-    """What an agent does about an event, which no type says; "" for what has no effect."""
+    """What an agent does with answers to an event, which no type says; "" for no effect."""
 
     when: str
     blocked: str
@@ -199,7 +199,7 @@ def _top_level(event: HookEventName) -> list[Field]:
 
 
 def _common_answers() -> list[Field]:
-    """The fields of the top level; what means something else on each event says so."""
+    """The fields of the top level; one whose meaning depends on the event says so."""
     first, *others = (_top_level(event) for event in HookEventName)
     meanings = [{field.name: field.meaning for field in fields} for fields in others]
     depends = "It depends on the event: see the table below."
@@ -219,7 +219,7 @@ def _describe_target(spec: EventSpec) -> str:
 
 
 def _describe_method(event: HookEventName) -> str:
-    """How the front fires it, with the names of its parameters."""
+    """The method of the front that fires it, with its parameters."""
     signature = inspect.signature(getattr(Hooks, _snake(event)))
     names: list[str] = []
     for parameter in list(signature.parameters.values())[1:]:
@@ -244,7 +244,7 @@ def _field_tables(fields: Sequence[Field], *, required: bool = True) -> list[str
 
 
 def _fields_table(fields: Sequence[Field], *, required: bool = True) -> str:
-    """``required`` says whether a field is always there, which no answer has to be."""
+    """A table of fields; ``required`` adds a column that says if a field is always there."""
     there = {True: ", always", False: ", sometimes"}
     rows = [
         (

@@ -1,4 +1,4 @@
-"""One complete example for each event: settings, a hook, an event to fire; and what comes of it.
+"""One complete example for each event: settings, a hook, an event to fire, and the result.
 
 The screen below an example is what the command printed here; the suite runs it again with the
 other documents.
@@ -36,7 +36,7 @@ class Example(NamedTuple):
     means: str
     matcher: str | None = None
     hook: Mapping[str, Any] = MappingProxyType({})
-    # More than fits behind --input is in a file.
+    # Input that is too long for --input is in a file.
     file: str = ""
 
     def settings(self, event: HookEventName) -> str:
@@ -62,7 +62,7 @@ class Example(NamedTuple):
 
 
 def show_example(event: HookEventName) -> str:
-    """The example as blocks that run: settings, hook, command, screen."""
+    """The example as blocks that the suite runs: settings, hook, command, screen."""
     example = EXAMPLES[event]
     words = [f"'{word}'" if re.search(r"[{ ]", word) else word for word in example.arguments(event)]
     blocks = [
@@ -80,7 +80,7 @@ def show_example(event: HookEventName) -> str:
 
 
 def read_document(event: HookEventName) -> dict[str, Any]:
-    """What a hook reads of the example's event, word for word but for the time."""
+    """The document that a hook reads for the example's event, with a fixed time."""
     read: list[dict[str, Any]] = []
     with Hooks(session_id=SESSION, working_dir=FOLDER) as hooks:
 
@@ -94,7 +94,7 @@ def read_document(event: HookEventName) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _example_project(event: HookEventName, example: Example) -> Iterator[None]:
-    """The example's files in a folder of their own, with nothing of the user's around them."""
+    """Write the example's files to a folder of their own, without the user's settings."""
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),
@@ -126,7 +126,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def _run(event: HookEventName, example: Example) -> str:
-    """What the command prints, and its exit status."""
+    """Run the command; return what it prints, and its exit status."""
     screen = io.StringIO()
     with _example_project(event, example):
         with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
@@ -136,7 +136,7 @@ def _run(event: HookEventName, example: Example) -> str:
 
 
 def fire_example(event: HookEventName) -> dict[str, Any]:
-    """What ``fire --json`` prints for the example."""
+    """The document that ``fire --json`` prints for the example."""
     example, printed = EXAMPLES[event], io.StringIO()
     with (
         _example_project(event, example),

@@ -1,4 +1,4 @@
-"""What hooks and commands exit with."""
+"""The exit codes of hooks and commands."""
 
 from hookline.cli import VERBS
 from hookline.cli.failures import ASKS, BLOCKED, FAILED
@@ -7,7 +7,7 @@ from hookline.pipeline.runner.context import RunLimits
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS
 from tools.reference.markdown import code, page, table, tell
 
-# Verb -> what 0 means, and what else than bad usage makes it 1.
+# Verb -> what 0 means, and what makes it 1 apart from bad usage.
 COMMANDS: dict[str, tuple[str, str]] = {
     "fire": ("go on", "nothing was decided: bad input, or the engine failed"),
     "list": ("hooks were listed, or there are none", "–"),

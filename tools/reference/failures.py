@@ -1,4 +1,4 @@
-"""What can go wrong, by the words that programs and screens say it with."""
+"""What can go wrong, by the words in which programs and screens report it."""
 
 from typing import get_args
 
@@ -156,7 +156,7 @@ def render() -> str:
 
 
 def _exceptions() -> list[type[errors.HooklineError]]:
-    """Those of ``hookline.errors``, in the order in which they stand there."""
+    """The exceptions of ``hookline.errors``, in the order of their definitions."""
     found = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     return [kind for kind in found if issubclass(kind, errors.HooklineError)]
 

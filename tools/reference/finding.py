@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "hookline"
 
 _VARIABLE = re.compile(r"(HOOKLINE|CLAUDE|GEMINI|LLXPRT|XDG)(_[A-Z0-9]+)+|CLAUDECODE")
-# What makes a failure of an engine or a bus, and where its code stands: a position or a keyword.
+# The functions that make a failure, and the argument that is its code: a position or a keyword.
 _CODED: dict[str, int | str] = {
     "HookError": "code",
     "RequestFailed": 0,
@@ -28,14 +28,14 @@ def _parse(path: Path) -> ast.Module:
 
 
 def _trees(words: str) -> dict[Path, ast.Module]:
-    """The modules in which an expression is found; to parse all takes a second."""
+    """The modules whose text matches an expression; parsing all of them takes a second."""
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(SOURCE.glob("**/*.py"))}
     return {path: _parse(path) for path, text in texts.items() if re.search(words, text)}
 
 
 @cache
 def find_variables() -> frozenset[str]:
-    """The variables that are named anywhere under a prefix of ours, or looked up by a literal."""
+    """The variables that the source names with one of our prefixes, or looks up by a literal."""
     found = set[str]()
     for tree in _trees(r"environ|(HOOKLINE|CLAUDE|GEMINI|LLXPRT|XDG)_").values():
         constants = _constants(tree)
@@ -48,7 +48,7 @@ def find_variables() -> frozenset[str]:
         }
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                # A module's own names may look like variables where it exports them.
+                # The names in a module's exports may look like variables.
                 if _VARIABLE.fullmatch(node.value) and node.value not in exported:
                     found.add(node.value)
             elif name := _looked_up(node):
@@ -95,7 +95,7 @@ def find_problem_kinds() -> set[str]:
 
 
 def find_rules() -> dict[str, set[str]]:
-    """The rules of ``hookline check``, each with the severities that stand beside it."""
+    """The rules of ``hookline check``, each with its severities."""
     found: dict[str, set[str]] = {}
     for path in sorted((SOURCE / "check").glob("*.py")):
         tree = _parse(path)
@@ -109,8 +109,8 @@ def find_rules() -> dict[str, set[str]]:
 
 
 def find_document_keys() -> dict[str, set[str]]:
-    """The keys of each part of what ``fire --json`` prints, by the function that makes it; those
-    of one error by ``error_document``."""
+    """The keys of each part of the document of ``fire --json``, by the function that makes it;
+    those of an error by ``error_document``."""
     tree = _parse(SOURCE / "answer.py")
     parts = {
         node.name: node
@@ -135,7 +135,7 @@ def find_document_keys() -> dict[str, set[str]]:
 
 
 def _keys(node: ast.AST) -> set[str]:
-    """The literal keys of objects made below a node, and those that are set."""
+    """The literal keys of dictionaries below a node, made or assigned."""
     keys = [key for each in ast.walk(node) if isinstance(each, ast.Dict) for key in each.keys]
     set_later = [
         each.slice
@@ -175,7 +175,7 @@ def _severities(node: ast.AST | None) -> set[str]:
 
 
 def _severities_of(name: ast.AST | None, function: ast.FunctionDef, tree: ast.Module) -> set[str]:
-    """Those that a variable of a function gets there, or that a parameter is given elsewhere."""
+    """The severities assigned to a variable of a function, or passed as its parameter."""
     if not isinstance(name, ast.Name):
         return set()
     of_variable = [
@@ -191,7 +191,7 @@ def _severities_of(name: ast.AST | None, function: ast.FunctionDef, tree: ast.Mo
 
 
 def _looked_up(node: ast.AST) -> ast.expr | None:
-    """What stands for a name in ``environ.get(NAME)``, ``environ[NAME]``, ``NAME in environ``."""
+    """The expression NAME in ``environ.get(NAME)``, ``environ[NAME]``, ``NAME in environ``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("get", "pop") and _is_environment(node.func.value) and node.args:
             return node.args[0]
@@ -207,7 +207,7 @@ def _is_environment(node: ast.expr) -> bool:
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:
-    """The module's names for texts."""
+    """The module's constants that are texts."""
     return {
         ast.unparse(line.targets[0]): line.value.value
         for line in tree.body
@@ -229,7 +229,7 @@ def _argument(node: ast.Call, at: int | str) -> ast.expr | None:
 
 
 def _texts(node: ast.AST | None, constants: dict[str, str]) -> set[str]:
-    """What an expression may be: a literal, a name of the module's, or one of two literals."""
+    """The texts that an expression may be: a literal, a constant, or one of two literals."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {node.value}
     if isinstance(node, ast.Name):

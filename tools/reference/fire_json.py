@@ -76,7 +76,7 @@ _VIEW: dict[str, tuple[str, str]] = {
     ),
     "tool_selection": ("object", "BeforeToolSelection: `toolConfig` and `tools` of the request."),
 }
-# Where each part is made -> what is told of its keys.
+# The function that makes each part -> the description of its keys.
 _PARTS = {
     "document": _DOCUMENT,
     "result_document": _RESULT,
@@ -116,7 +116,7 @@ def render() -> str:
 
 
 def make_document() -> dict[str, Any]:
-    """What the example prints, with durations of 20 ms."""
+    """The document that the example prints, with durations of 20 ms."""
     document = fire_example(HookEventName.BEFORE_TOOL)
     document["total_duration_ms"] = 20.0
     for result in document["results"]:

@@ -1,4 +1,4 @@
-"""What is where, by what the reader asks."""
+"""The index: the page that answers each question."""
 
 from hookline.cli.failures import ASKS
 from hookline.places import STATE_VARIABLE

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def page(title: str, *parts: str) -> str:
-    """A page; the comment stands below the title, which is where a site looks for its name."""
+    """A page. The comment is below the title, since a site takes its name from the first line."""
     note = "<!-- Written from the code by: python tools/reference/run.py -->"
     return "\n\n".join([f"# {title}", note, *(part.strip("\n") for part in parts if part)]) + "\n"
 
@@ -21,13 +21,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(text: object) -> str:
-    """A name or value as it is written, which may hold backticks itself."""
+    """A name or value as code; it may contain backticks."""
     written = str(text)
     return f"`` {written} ``" if "`" in written else f"`{written}`"
 
 
 def escape(text: str) -> str:
-    """A text from the code, in which a star or an angle means itself; code in it stays."""
+    """Escape stars and angle brackets in a text from the code, except in code spans."""
     parts = re.split(r"(`[^`]*`)", text)
     parts[::2] = [part.replace("*", "\\*").replace("<", "&lt;") for part in parts[::2]]
     return "".join(parts)
@@ -46,7 +46,7 @@ def json_block(value: Any, kind: str = "json") -> str:
 
 
 def format_json(value: Any, *, width: int = 88) -> str:
-    """JSON with what fits into a line on one line, as people write it."""
+    """JSON with each value on one line if it fits, as people write it."""
     return _format(value, "", width)
 
 
@@ -54,7 +54,7 @@ def _format(value: Any, indent: str, width: int, taken: int = 0) -> str:
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value:
         return flat
-    # A list of plain values and a small object are read at a glance, whatever else is around.
+    # A list of plain values and a small object are easy to read on one line.
     is_small = not any(isinstance(item, dict | list) and item for item in _items(value))
     if len(indent) + taken + len(flat) <= width and (is_small or len(flat) <= width // 2):
         return flat
@@ -75,18 +75,18 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 def tell(names: Iterable[str], told: Mapping[str, T], *, of: str) -> list[tuple[str, T]]:
-    """What is told of each name, in the order of the telling; raises LookupError for a name that
-    nothing is told of, and for one that the code no longer has."""
+    """The description of each name, in the order of ``told``; raises LookupError for a name without
+    a description, and for one that the code no longer has."""
     known = set(names)
     if missing := sorted(known - told.keys()):
-        raise LookupError(f"the reference says nothing of {of} {', '.join(missing)}: add a line")
+        raise LookupError(f"the reference does not describe {of} {', '.join(missing)}: add a line")
     if gone := [name for name in told if name not in known]:
-        raise LookupError(f"the code has no {of} {', '.join(gone)}: take the line out")
+        raise LookupError(f"the code has no {of} {', '.join(gone)}: remove the line")
     return [*told.items()]
 
 
 def _cell(text: str) -> str:
-    # Some readers of Markdown show the backslash of an escaped bar in code, others need it.
+    # Some Markdown parsers show the backslash of an escaped bar in code, others need it.
     return " ".join(re.sub(r"`[^`]*\|[^`]*`", _code_with_bars, text).split())
 
 

@@ -1,4 +1,4 @@
-"""How matchers are compared; every row of the tables of examples is the real matcher's word."""
+"""How matchers are compared; the real matcher decides every row of the example tables."""
 
 from collections.abc import Iterable
 

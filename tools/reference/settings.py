@@ -51,7 +51,7 @@ EXAMPLE = """
 }
 """
 
-# A section's heading, the path that its keys begin with, and what it is.
+# A section's heading, the path that its keys begin with, and its description.
 _SECTIONS = (
     ("Top level", "", ""),
     ("hooks", "hooks.", "The events, and what holds for hooks of all events."),
@@ -108,7 +108,7 @@ def render() -> str:
 
 
 def _section(path: str) -> str:
-    """The longest beginning of a path that is a section's."""
+    """The longest prefix of a path that is a section."""
     found = [prefix for _, prefix, _ in _SECTIONS if path.startswith(prefix)]
     return max(found, key=len)
 
@@ -134,7 +134,7 @@ def _show_default(default: str) -> str:
 
 
 def _show_name(name: str) -> str:
-    """A key; that of an event leads to its page."""
+    """A key as code; the key of an event links to its page."""
     if name in [*HookEventName]:
         return f"[`{name}`](events/{file_of(HookEventName(name))})"
     return code(name)

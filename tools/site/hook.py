@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-# MkDocs counts warnings of its own loggers alone.
+# MkDocs counts only the warnings of its own loggers.
 _log = logging.getLogger("mkdocs.hooks.site")
 
 # Kind of block -> the name by which Pygments knows it.
 _LEXERS = {"jsonc": "json", "output": "text", "sh": "bash"}
-# Where a page's path begins so -> how much the search prefers it: answers before reports.
+# The prefix of a page's path -> how much the search prefers it: answers before reports.
 _BOOSTS = {
     "index.md": 2,
     "reference/api.md": 0.5,
@@ -35,7 +35,7 @@ _BOOSTS = {
 }
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _LIST_ITEM = re.compile(r" {0,3}(?:[-*+]|\d+[.)]) ")
-# A code span is matched so that what looks like a link in it is passed over.
+# Matching code spans skips what looks like a link in them.
 _LINK = re.compile(
     r"(?P<code>`+)[^`].*?(?P=code)(?!`)"
     r"|(?P<before>\]\(|^\[[^\]]+\]: +)(?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?",
@@ -64,7 +64,7 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
 
 
 def on_post_build(config: "MkDocsConfig") -> None:
-    """Publish the schemas at the addresses that they call themselves by."""
+    """Publish the schemas at the addresses in their ``$id``."""
     from hookline import schema
     from hookline.hooktests.schema import hooktest_schema
     from hookline.wire.events import HookEventName
@@ -77,7 +77,7 @@ def on_post_build(config: "MkDocsConfig") -> None:
 
 
 def write_fence(block: str, *, where: str = "") -> str:
-    """The same block with a first line that Markdown's extension reads."""
+    """The same block with a first line that the Markdown extension understands."""
     first, _, rest = block.partition("\n")
     fence = _FENCE.match(first)
     assert fence is not None
@@ -94,21 +94,21 @@ def write_fence(block: str, *, where: str = "") -> str:
 
 
 def separate_lists(text: str) -> str:
-    """An empty line before each list that directly follows a paragraph: GitHub needs none."""
+    """Add an empty line before each list that directly follows a paragraph; GitHub needs none."""
     lines: list[str] = []
     in_list = False
     for line in text.splitlines(keepends=True):
         is_item = _LIST_ITEM.match(line) is not None
         if is_item and not in_list and lines and lines[-1].strip():
             lines.append("\n")
-        # A list goes on over lines that are indented or lazy, up to an empty one.
+        # A list continues over indented and lazy lines up to an empty one.
         in_list = is_item or (in_list and bool(line.strip()))
         lines.append(line)
     return "".join(lines)
 
 
 def name_pages(text: str, *, where: str, docs: Path) -> str:
-    """The same text, with pages called by their titles where they were called by their files."""
+    """The same text, with the titles of pages in place of their file names."""
 
     def replace(link: re.Match[str]) -> str:
         page = docs / posixpath.dirname(where) / link["path"]
@@ -119,7 +119,7 @@ def name_pages(text: str, *, where: str, docs: Path) -> str:
 
 
 def link_to_repository(text: str, *, where: str, root: Path, url: str) -> str:
-    """The same text, with links that leave docs as addresses in the repository."""
+    """The same text, with links out of docs as addresses in the repository."""
 
     def replace(link: re.Match[str]) -> str:
         target = link["target"]
@@ -138,7 +138,7 @@ def link_to_repository(text: str, *, where: str, root: Path, url: str) -> str:
 
 
 def _split_by_fences(markdown: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a page in order, each with whether it is a block of code."""
+    """The parts of a page in order, each with True if it is a block of code."""
     part: list[str] = []
     closing: re.Pattern[str] | None = None
     for line in markdown.splitlines(keepends=True):

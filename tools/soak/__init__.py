@@ -1,4 +1,4 @@
-"""Thousands of events with hooks that misbehave on purpose, and a count of what is left of them.
+"""Fires thousands of events with hooks that misbehave on purpose, and counts what they leave.
 
 ``make soak`` runs it for minutes, the suite for half a minute; both exit with 1 on a violation.
 """

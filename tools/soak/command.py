@@ -23,14 +23,14 @@ from tools.soak.storms import Storms, empty, small_tmp
 
 _MEGABYTE = 1024 * 1024
 _REPORT_SECONDS = 10.0
-# Seconds that what hooks left behind may take to end by itself.
+# Seconds until processes that hooks left behind must have ended.
 _SETTLE = 10.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the soak; 1 when anything was not as it must be."""
+    """Run the soak; return 1 if anything went wrong."""
     options = _options(argv)
-    # Hooks that fail by the thousand are what this is about, and no news.
+    # Hooks fail by the thousand on purpose, so their warnings are not worth printing.
     logging.getLogger("hookline").addHandler(logging.NullHandler())
     logging.getLogger("hookline").propagate = False
     with _scratch() as (scratch, tmp):
@@ -53,11 +53,11 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @contextmanager
 def _scratch() -> Iterator[tuple[Path, Path]]:
-    """A directory of this run's own, and one below it for temporary files, its hooks' too."""
+    """Make a directory for this run, and one below it for its and its hooks' temporary files."""
     with tempfile.TemporaryDirectory(prefix="hookline-soak-") as made:
         tmp = Path(made, "tmp")
         is_disk = small_tmp(tmp)
-        print(f"temporary files: {'a small disk' if is_disk else 'hidden, as none can be filled'}")
+        print(f"temporary files: {'a small disk' if is_disk else 'hidden, not a small disk'}")
         os.environ["TMPDIR"] = str(tmp)
         try:
             yield Path(made), tmp
@@ -143,7 +143,7 @@ def _print(soak: Soak, storms: Storms) -> None:
 
 
 def _background_deaths(soak: Soak, project: Path) -> list[str]:
-    """What hooks that had finished left running must have lived to the end."""
+    """Check that background processes of hooks that finished were not killed."""
     log = project / BACKGROUND_LOG
     alive = len(log.read_text().splitlines()) if log.exists() else 0
     left = soak.tally.right["leaves another"]

@@ -22,7 +22,7 @@ _SLACK = 4.0
 
 _CANCELLED = 0.15
 _BLOCKING = 0.05
-# How many events a guard is among the hooks of, and how many of these are shown to it in part.
+# The share of events that have a guard, and of those the share that it can only read in part.
 _GUARDED = 0.8
 _DEEP = 0.05
 _PADDING = (*[100] * 300, *[100_000] * 30, 10_000_000)
@@ -48,7 +48,7 @@ class Event(NamedTuple):
     def input(self) -> Json:
         given: Json = {"mark": self.mark, "padding": "x" * self.padding}
         if self.deep:
-            # Deeper than any parser goes, so that hooks are shown it in part.
+            # Deeper than any parser goes, so that hooks can only read a part of it.
             nested: Json = {}
             for _ in range(3_000):
                 nested = {"in": nested}
@@ -57,12 +57,12 @@ class Event(NamedTuple):
 
     @property
     def guarded(self) -> bool:
-        """Whether it must be blocked."""
+        """True if it must be blocked."""
         return any(kind.guards for kind in self.kinds)
 
     @property
     def bound(self) -> float:
-        """Seconds until there must be an answer."""
+        """The seconds within which it must be answered."""
         each = [kind.timeout + GRACE + _KILL for kind in self.kinds]
         in_order = any(kind.sequential for kind in self.kinds)
         return (sum(each) if in_order else max(each)) + _SLACK
@@ -79,7 +79,7 @@ def draw(kinds: Sequence[Kind], *, seed: int, number: int) -> Event:
         drawn += chance.choices(others, weights, k=chance.choice((1, 1, 1, 2, 2, 3, 5)))
     is_guarded = bool(guards) and (not others or chance.random() < _GUARDED)
     if is_guarded:
-        # Most events have a guard and little else: what counts is that there are many.
+        # Most events have a guard and little else, so that there can be many.
         drawn = drawn[: chance.choice((0, 0, 0, 1, 1, len(drawn)))]
         drawn += chance.choices(guards, [kind.weight for kind in guards])
     is_cancelled = chance.random() < _CANCELLED
@@ -94,7 +94,7 @@ def draw(kinds: Sequence[Kind], *, seed: int, number: int) -> Event:
 
 
 class Tally:
-    """What came of the events so far."""
+    """The results of the events so far."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -116,7 +116,7 @@ class Tally:
         if seconds / bound > self.longest[0] / (self.longest[1] or 1):
             self.longest = seconds, bound, event.tool
         if seconds > bound:
-            self.violated(event, f"answered after {seconds:.2f} s, {bound:.2f} s are its bound")
+            self.violated(event, f"answered after {seconds:.2f} s, its limit is {bound:.2f} s")
 
 
 class Soak:
@@ -146,7 +146,7 @@ class Soak:
         self._number = 0
 
     async def run(self, *, events: float, seconds: float) -> None:
-        """Fire as many events, or for as long, as it says."""
+        """Fire the given number of events, or for the given time."""
         deadline = time.monotonic() + seconds
         async with asyncio.TaskGroup() as group:
             for _ in range(self._at_once):
@@ -167,7 +167,7 @@ class Soak:
                 self._judge(event, processed, calm=calm)
 
     async def _fire(self, event: Event) -> ProcessedHookResult | None:
-        """The answer, unless it was cancelled; one that does not come is given up at last."""
+        """Return the answer; None if the call was cancelled, or not answered in time."""
         started = time.monotonic()
         firing = asyncio.create_task(self._answer(event))
         if event.cancel_after is not None:
@@ -214,7 +214,7 @@ class Soak:
     def _judge(self, event: Event, processed: ProcessedHookResult, *, calm: bool) -> None:
         results = {result.hook.name: result for result in processed.results}
         if event.guarded:
-            # In a storm as well: a guard that cannot answer blocks.
+            # During a storm as well: a guard that cannot answer blocks.
             self.tally.guarded += 1
             output = processed.final_output
             if output is None or not output.is_blocking_decision():
@@ -226,7 +226,7 @@ class Soak:
             result = results.get(kind.name)
             is_right = result is not None and (
                 kind.is_right(result, event.mark)
-                # A guard does not run on what it cannot be shown whole.
+                # A guard does not run on input that it can only read in part.
                 or (event.deep and kind.guards and result.failed == "malformed")
             )
             self.tally.right[kind.name] += is_right and calm

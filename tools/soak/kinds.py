@@ -1,4 +1,4 @@
-"""The hooks of the soak: what each does, how often it is drawn, and what must become of it."""
+"""The hooks of the soak: what each does, how often it is drawn, and its expected result."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from hookline.wire.results import FailedKind, HookExecutionResult
 
 Json: TypeAlias = dict[str, Any]
 
-# Seconds: short for those that use theirs up, as thousands of them are waited for.
+# Seconds: short for hooks that use up their timeout, since thousands of them do.
 SHORT = 0.15
 AMPLE = 15.0
 MAX_STDOUT = 1024 * 1024
@@ -31,7 +31,7 @@ print(json.dumps({"reason": json.load(sys.stdin)["tool_input"]["mark"]}))
 
 
 class Kind(NamedTuple):
-    """``failed`` is what the result must say; ``answer`` gives its output for an event's mark."""
+    """A kind of hook. ``failed`` is that of its result; ``answer`` makes its output from a mark."""
 
     name: str
     hook: Mapping[str, Any] | HookFunction
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     failed: FailedKind | None = None
     answer: Callable[[str], Json] | None = None
     sequential: bool = False
-    # It fails closed, and whatever becomes of it, its event must be blocked.
+    # It fails closed: its event must be blocked, even if the hook fails.
     guards: bool = False
 
     @property
@@ -48,13 +48,13 @@ class Kind(NamedTuple):
         return isinstance(self.hook, Mapping)
 
     def is_right(self, result: HookExecutionResult, mark: str) -> bool:
-        """Whether a result is what this hook gives when nothing interferes."""
+        """True if a result is what this hook returns when nothing interferes."""
         if result.failed != self.failed:
             return False
         return self.answer is None or result.output == self.answer(mark)
 
     def register(self, system: HookSystem) -> None:
-        """Have the hook run for each tool whose name has this kind's among its parts."""
+        """Register the hook for each tool whose name contains this kind's name as a part."""
         system.register_hook(
             "BeforeTool",
             self.hook,
@@ -67,7 +67,7 @@ class Kind(NamedTuple):
 
 
 def kinds(project: Path) -> list[Kind]:
-    """Every kind there is, its scripts written below ``project``."""
+    """Write the scripts below ``project``, and return every kind of hook."""
     _write(project / "mark.sh", f"#!/bin/sh\n{_MARK}\n", mode=0o755)
     return [
         *(*_obliging(), *_python(project), *_odd(project), *_hostile(), *_functions()),
@@ -133,7 +133,7 @@ def _much(_mark: str) -> Json:
 
 
 def _python(project: Path) -> list[Kind]:
-    """Cold and warm ones; of the warm, the processes they are forked from can be told by name."""
+    """Python hooks, cold and warm; the template processes of warm ones are known by name."""
     cold, warm = project / "cold.py", project / "warm.py"
     for script in (cold, warm):
         _write(script, _PYTHON, mode=0o644)
@@ -145,7 +145,7 @@ def _python(project: Path) -> list[Kind]:
 
 
 def _odd(project: Path) -> list[Kind]:
-    """Those that end soon, though not as they should."""
+    """Hooks that end soon, but not as they should."""
     _write(project / "unexecutable.sh", "#!/bin/sh\n", mode=0o644)
     left = f"(sleep 0.3; echo alive >>{project}/{BACKGROUND_LOG}) &"
     return [
@@ -166,7 +166,7 @@ def _odd(project: Path) -> list[Kind]:
 
 
 def _hostile() -> list[Kind]:
-    """Those that have to be stopped."""
+    """Hooks that have to be killed."""
     stubborn = "trap '' TERM; while :; do sleep 0.05; done"
     too_slow = {
         "slow": "exec sleep 30",
@@ -214,7 +214,7 @@ def _functions() -> list[Kind]:
 
 
 def _guards() -> list[Kind]:
-    """Guards that deny, or mean to and fail: no event that one of them sees may go on."""
+    """Guards that deny, or try to and fail: each of their events must be blocked."""
     then_logs = """echo '{"decision": "deny"}'; echo '{"reason": 1}'"""
     garbled = {
         "garbles": """printf '{"decision": "deny", "reason": "he said "no""}'""",

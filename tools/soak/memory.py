@@ -1,4 +1,4 @@
-"""Resident memory over a run, in thirds: the first is for warming up, the others must be alike."""
+"""Measures resident memory over a run in thirds; after the first, to warm up, it must not grow."""
 
 import ctypes
 import gc
@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-# What the last third may have more than the second: caches fill up, and memory is fragmented by
-# inputs of 10 MB. A leak of a kilobyte an event is more than that in 20,000 of them.
+# Bytes by which the last third may exceed the second: caches fill up, and inputs of 10 MB fragment
+# memory. A leak of a kilobyte an event exceeds that after 20,000 events.
 SLACK_BYTES = 4 * 1024 * 1024
 
 # Of glibc's malloc.
@@ -16,7 +16,7 @@ _STATM = Path("/proc/self/statm")
 
 
 class Memory:
-    """Samples of the resident memory of this process; none where the system does not say."""
+    """Samples of the resident memory of this process; none if the system does not report it."""
 
     def __init__(self) -> None:
         self._samples: list[int] = []
@@ -24,25 +24,25 @@ class Memory:
         libc = ctypes.CDLL(None)
         self._give_back = getattr(libc, "malloc_trim", None)
         if self._give_back:
-            # Every thread would keep memory of its own, and large blocks would come to stay.
+            # Otherwise every thread keeps memory of its own, and large blocks are never returned.
             libc.mallopt(_M_ARENA_MAX, 1)
             libc.mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
     def sample(self) -> None:
-        """Note what is in use; garbage, and what the allocator keeps for later, are no leak."""
+        """Note the memory in use, after freeing garbage and what the allocator keeps for later."""
         gc.collect()
         if self._give_back:
             self._give_back(0)
         try:
             pages = int(_STATM.read_bytes().split()[1])
         except OSError:
-            # There is no such file, or no descriptor to spare for it.
+            # There is no such file, or no free descriptor to open it.
             return
         self._samples.append(pages * self._page)
 
     def thirds(self) -> Sequence[int]:
-        """The lowest of each third of the samples, in bytes: what events in flight hold is gone
-        a moment later, what leaks is not."""
+        """The lowest sample of each third, in bytes: events in flight free their memory, a leak
+        does not."""
         third = len(self._samples) // 3
         if not third:
             return ()

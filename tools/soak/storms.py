@@ -1,5 +1,5 @@
-"""What goes wrong around a hook system for a moment, again and again: it may cost hooks their
-results while it lasts, and nothing else."""
+"""Breaks something around a hook system for a moment, again and again: hooks may lose their results
+meanwhile, but nothing else may happen."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.harness import processes
 
-# Seconds that a storm lasts, and that its traces may take to go.
+# Seconds that a storm lasts, and until its effects must be over.
 _LASTS = 0.25
 _SETTLES = 0.25
 
@@ -26,7 +26,7 @@ _MNT_DETACH = 2
 
 
 class Storms:
-    """Raises one storm after the other; ``moment`` changes whenever one begins or is over."""
+    """Starts one storm after the other; ``moment`` changes whenever one begins or ends."""
 
     def __init__(self, tmp: Path, *, seed: int) -> None:
         self.moment = 0
@@ -44,7 +44,7 @@ class Storms:
         return self.moment % 2 == 1
 
     async def rage(self, *, pause: float) -> None:
-        """Raise storms of every kind in turn until cancelled, each after about ``pause``."""
+        """Start storms of every kind in turn until cancelled, ``pause`` seconds apart or so."""
         while True:
             for name, kind in self._kinds.items():
                 await asyncio.sleep(self._random.uniform(0.5, 1.5) * pause)
@@ -65,7 +65,7 @@ class Storms:
 
 @contextlib.contextmanager
 def no_descriptors() -> Iterator[None]:
-    """Leave this process hardly a descriptor, and its hooks a low limit."""
+    """Use up nearly all descriptors of this process, and lower the limit of its hooks."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(map(int, os.listdir("/dev/fd")))
     taken: list[int] = []
@@ -83,7 +83,7 @@ def no_descriptors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def full(tmp: Path) -> Iterator[None]:
-    """Fill the directory for temporary files, or hide it where it shares a disk with others."""
+    """Fill the directory for temporary files, or hide it if it shares a disk with others."""
     if not tmp.is_mount():
         hidden = tmp.with_name(f"{tmp.name}-hidden")
         tmp.rename(hidden)
@@ -145,7 +145,7 @@ def _keep_identity(user: int, group: int) -> None:
 
 
 def empty(tmp: Path) -> None:
-    """Remove what hooks that were stopped half way left there, and the disk if it is one."""
+    """Remove the files that killed hooks left there, and unmount the disk if it is one."""
     if tmp.is_mount():
         ctypes.CDLL(None).umount2(os.fsencode(tmp), _MNT_DETACH)
         return

@@ -1,4 +1,4 @@
-"""Keeps requests in flight and notes the fate of each, how long it took, and who it was for."""
+"""Keeps requests in flight and notes the outcome of each, its duration and its id."""
 
 import asyncio
 import random
@@ -14,13 +14,13 @@ from tools.soak_bus.guarding import Guarding
 from tools.soak_bus.judging import SLACK, Fate, Verdict
 from tools.soak_bus.scene import EVENT, TOOL
 
-# How much of it is events that a hook must block.
+# The share of events that a hook must block.
 _GUARDED = 0.7
 
 
 class Asking:
-    """Sends ``requests`` of them, or more until every fault was raised in ``rounds``; ``at_once``
-    are in flight, each with ``timeout`` seconds to go. Some go through ``guarding``."""
+    """Sends ``requests`` requests, or more until every fault was raised in ``rounds``; ``at_once``
+    are in flight, each with a timeout of ``timeout`` seconds. Some go through ``guarding``."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Asking:
         self.seconds = 0.0
 
     async def run(self) -> None:
-        """Returns when each has had its fate."""
+        """Send all requests; return when each has an outcome."""
         started = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for _ in range(self._at_once):
@@ -57,11 +57,11 @@ class Asking:
 
     @property
     def codes(self) -> Counter[str]:
-        """How many failed, by code."""
+        """The number of failures by code."""
         return Counter(fate.code for fate in self.fates if fate.code is not None)
 
     def latencies(self, *shares: float) -> Sequence[float]:
-        """The seconds within which those shares of the answered were."""
+        """The seconds within which these shares of the answers came."""
         times = sorted(fate.seconds for fate in self.fates if fate.code is None) or [0.0]
         return [times[min(len(times) - 1, int(len(times) * share))] for share in shares]
 

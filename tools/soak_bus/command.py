@@ -24,13 +24,13 @@ from tools.soak_bus.judging import Overheard, count_lost, violations
 from tools.soak_bus.scene import PREFIX, Scene
 
 _REPORT_SECONDS = 10.0
-# Seconds that what killed workers were doing may take to end.
+# Seconds until the hooks of killed workers must have ended.
 _SETTLE = 10.0
 _SHOWN = 20
 
 
 class Soaked(NamedTuple):
-    """What came of it."""
+    """The results of a run."""
 
     asking: Asking
     faults: Faults
@@ -39,9 +39,9 @@ class Soaked(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the soak; 1 when anything was not as it must be."""
+    """Run the soak; return 1 if anything went wrong."""
     options = _options(argv)
-    # A lost connection is what this is about, and no news.
+    # Connections are lost on purpose, so warnings about them are not worth printing.
     for name in ("hookline", "nats"):
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False
@@ -136,7 +136,7 @@ async def _run(scene: Scene, options: argparse.Namespace) -> Soaked:
 
 
 async def _ask_through(asking: Asking, faults: Faults) -> None:
-    """Ask while things break, until the last is answered and the last is whole again."""
+    """Send requests while things break, until the last is answered and the last fault is over."""
     telling = asyncio.create_task(_tell(asking, faults))
     try:
         async with asyncio.TaskGroup() as group:
@@ -149,7 +149,7 @@ async def _ask_through(asking: Asking, faults: Faults) -> None:
 
 
 async def _listen(scene: Scene, overheard: Overheard) -> Connection:
-    """Hear all answers where they are sent, beside the networks that break."""
+    """Listen to all answers at the server, past the networks that break."""
     connection = Connection(make_connection_options(scene.server.url), lambda _state: None)
     await connection.open()
     await connection.subscribe(f"{PREFIX}.inbox.>", overheard.hear)

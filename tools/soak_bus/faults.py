@@ -1,5 +1,5 @@
-"""What breaks, one after the other, again and again: it may cost requests their answers while it
-lasts, and nothing else."""
+"""Breaks one thing after the other, again and again: requests may lose their answers meanwhile, but
+nothing else may happen."""
 
 import asyncio
 import contextlib
@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from tools.soak_bus.scene import Scene
 
-# Longer than any wait for one confirmation of the server, which is given up in the middle.
+# Longer than any wait for a confirmation of the server, so that clients give up in between.
 _LONG_STALL = 3.0
 
 
 class Faults:
     """Raises one fault after the other, about ``pause`` seconds apart; ``moment`` changes whenever
-    one begins or is over, which is ``settle`` seconds after it ended: time to be back."""
+    one begins or is over, which is ``settle`` seconds after its end, so that clients reconnect."""
 
     def __init__(self, scene: Scene, *, seed: int, pause: float, settle: float) -> None:
         self.moment = 0
@@ -41,11 +41,11 @@ class Faults:
 
     @property
     def rounds(self) -> int:
-        """How often every kind was raised."""
+        """The number of times that every kind was raised."""
         return min(self.raised[name] for name in self._kinds)
 
     async def rage(self) -> None:
-        """Raise every kind in turn until told to end, the last to its end."""
+        """Raise every kind in turn until ``end`` is called; finish the last one."""
         for name, strike in itertools.cycle(self._kinds.items()):
             if await self._is_ending(within=self._random.uniform(0.5, 1.5) * self._pause):
                 return

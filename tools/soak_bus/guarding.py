@@ -1,5 +1,5 @@
-"""Fires events that a hook must block, through agents: hooks deny in every way they can, fail while
-they should, or are not the ones who answer. Each must end in a block, whatever broke."""
+"""Fires events that a hook must block, through agents: hooks deny in every possible way, or fail
+to, or an impostor answers in their place. Each event must be blocked, whatever broke."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from tools.soak_bus.judging import Verdict
 from tools.soak_bus.scene import DENYING, EVENT, FAILING, GUARD, TOOL
 
 LIARS = "liars"
-# Seconds that an agent waits for a liar, of whom some say nothing.
+# Seconds that an agent waits for a liar; some liars never answer.
 _PATIENCE = 2.0
 _PADDING = "x" * 1_100_000
 # Kind -> how often it is drawn; those that carry a megabyte, or wait, are rare.
@@ -41,7 +41,7 @@ _ALLOWED: dict[str, Any] = {
 
 
 class Lie(NamedTuple):
-    """What a liar says in place of an allowance; by ``subject``, if not by the caller's inbox."""
+    """A false answer; sent to ``subject``, or else to the caller's inbox."""
 
     fields: dict[str, Any]
     output: Mapping[str, Any] = MappingProxyType({})
@@ -70,8 +70,8 @@ LIES = (
 
 
 class Guarding:
-    """Agents of which some block when nobody answers; the others must block what hooks deny as
-    long as nothing is broken."""
+    """Agents. Some block when nobody answers; the others must block what hooks deny as long as
+    nothing is broken."""
 
     def __init__(self, bus: MessageBus, liars: MessageBus, *, seed: int, timeout: float) -> None:
         self._random = random.Random(f"guarding {seed}")
@@ -91,7 +91,7 @@ class Guarding:
             agent.dispose()
 
     async def fire(self, id: str) -> Verdict:
-        """One such event, to its end."""
+        """Fire one such event, and wait for its answer."""
         [kind] = self._random.choices([*_SHARES], [*_SHARES.values()])
         agent, blocks = self._blocking, True
         if kind == "lied about":
@@ -103,7 +103,7 @@ class Guarding:
         input = {"tool_name": TOOL, "tool_input": {"id": id, "kind": kind, **padding}}
         answer: Answer = await agent.get_event_handler().fire(EVENT, input)
         seconds = asyncio.get_running_loop().time() - started
-        # Of the reasons that hooks give, those of failures do not have the id.
+        # The reason of a failed hook does not contain the id.
         is_asked = kind in DENYING or kind == "padded"
         return Verdict(id, kind, answer.blocked, blocks, seconds, answer.reason, is_asked)
 

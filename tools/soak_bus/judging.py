@@ -1,5 +1,5 @@
-"""What must be true of every request, whatever broke: one fate each, its hook run once at most, and
-blocked if it must be."""
+"""Judges every request, whatever broke: it has one outcome, its hook ran once at most, and it was
+blocked if it had to be."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ _HANDED_BACK = frozenset({"busy", "overloaded"})
 
 
 class Fate(NamedTuple):
-    """What came of a request: ``code`` of its failure, None when it was answered; ``said`` is who
-    the answer is for; ``seconds`` is how long it took. Calm is when nothing broke meanwhile."""
+    """The outcome of a request: ``code`` of its failure, None if it was answered; ``said`` is the
+    id in the answer; ``seconds`` is its duration. It is calm if nothing broke meanwhile."""
 
     id: str
     code: str | None
@@ -27,8 +27,8 @@ class Fate(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What came of an event that a hook must block: ``blocks`` if its agent takes an outage for a
-    block, ``is_told`` if the hook gives a reason, which has the id in it."""
+    """The outcome of an event that a hook must block: ``blocks`` if its agent blocks in an outage,
+    ``is_told`` if the hook gives a reason, which contains the id."""
 
     id: str
     kind: str
@@ -41,12 +41,12 @@ class Verdict(NamedTuple):
 
     @property
     def must_block(self) -> bool:
-        """An agent that goes on without an answer may have got none while something was broken."""
+        """True unless the agent goes on without an answer and something was broken."""
         return self.blocks or self.is_calm
 
 
 class Overheard:
-    """Counts every answer that anybody is sent, by the request that it belongs to."""
+    """Counts every answer on the bus by its request."""
 
     def __init__(self) -> None:
         self.answers: Counter[str] = Counter()
@@ -70,7 +70,7 @@ def violations(
     timeout: float,
     verdicts: Sequence[Verdict] = (),
 ) -> Iterator[str]:
-    """Everything that was not as it must be."""
+    """Everything that went wrong."""
     runs = Counter(executed)
     by_id = Counter([*(fate.id for fate in fates), *(verdict.id for verdict in verdicts)])
     yield from _repeated("executed {} times", runs)
@@ -90,7 +90,7 @@ def violations(
 
 
 def count_lost(verdicts: Iterable[Verdict]) -> tuple[int, int]:
-    """How many events a hook had to block, and how many of them were not."""
+    """The number of events that a hook had to block, and of those that were not blocked."""
     due = [verdict for verdict in verdicts if verdict.must_block]
     return len(due), sum(not verdict.is_blocked for verdict in due)
 

@@ -1,4 +1,4 @@
-"""A network of our own to break: it passes bytes on, or holds them, or loses them, or hangs up.
+"""A network that can be broken: it forwards bytes, delays them, loses them or hangs up.
 
 What loses bytes hangs up afterwards, as TCP never goes on with a gap.
 """
@@ -8,7 +8,7 @@ import contextlib
 
 
 class Proxy:
-    """Listens on a free port and passes on what comes to another, both on this machine."""
+    """Listens on a free port and forwards to another, both on this machine."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -21,33 +21,33 @@ class Proxy:
         self._is_losing = self._is_cut = False
 
     async def open(self, target: int) -> None:
-        """Begin to pass on to a port."""
+        """Start to forward to a port."""
         self._target = target
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Hang up and listen no more."""
+        """Hang up and stop listening."""
         self._is_cut = True
         if self._server is not None:
             self._server.close()
         await self._hang_up()
 
     async def stall(self, seconds: float) -> None:
-        """Hold everything back, and pass it on later."""
+        """Delay everything, and forward it later."""
         self._passing.clear()
         await asyncio.sleep(seconds)
         self._passing.set()
 
     async def lose(self, seconds: float) -> None:
-        """Swallow everything, then hang up."""
+        """Lose everything, then hang up."""
         self._is_losing = True
         await asyncio.sleep(seconds)
         await self._hang_up()
         self._is_losing = False
 
     async def cut(self, seconds: float) -> None:
-        """Hang up, and on everybody who comes again."""
+        """Hang up, and refuse new connections for a while."""
         self._is_cut = True
         await self._hang_up()
         await asyncio.sleep(seconds)
@@ -93,6 +93,6 @@ class Proxy:
             if not self._is_losing:
                 writer.write(chunk)
                 await writer.drain()
-        # The other way ends with this one, as a connection does.
+        # A connection ends in both directions at once.
         with contextlib.suppress(OSError):
             writer.transport.abort()

@@ -1,5 +1,5 @@
-"""What is broken: a server, two networks to it, and workers whose hook writes down each request
-that it was run for."""
+"""The scene that faults break: a server, two networks to it, and workers whose hook writes down the
+id of each request."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ SLOW_SECONDS = 0.3
 _WORKERS = 3
 _CONCURRENCY = "4"
 GUARD = "guard"
-# How a hook denies, and how it fails in the place of a denial; each a case of the script below.
+# How a hook denies, and how it fails instead; each is a case of the script below.
 DENYING = ("denied", "stopped", "exit 2", "escaped", "left behind")
 FAILING = ("cut off", "a dict of Python's", "not JSON", "crashed", "killed")
-# Nothing but the shell's own words: a program more would be most of the work. The reason of
-# "padded" is in a response twice, and so more than a message of NATS holds.
+# Shell builtins only: another program would be most of the work. The reason of "padded" is in a
+# response twice, which makes it too long for a message of NATS.
 _HOOK = """IFS= read -r event || :
 id=${{event#*'"id":"'}}; id=${{id%%'"'*}}
 kind=${{event#*'"kind":"'}}; kind=${{kind%%'"'*}}
@@ -46,7 +46,7 @@ esac
 
 
 class Scene:
-    """A server behind a network for who asks and one for the workers; one worker is slow."""
+    """A server behind one network for callers and one for workers; one worker is slow."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -80,21 +80,21 @@ class Scene:
         return f"nats://127.0.0.1:{self.agents_network.port}?prefix={prefix}"
 
     async def start_worker(self, kind: str = "quick") -> None:
-        """Returns when it serves."""
+        """Start a worker; return when it serves."""
         url = f"nats://127.0.0.1:{self.workers_network.port}?prefix={PREFIX}"
         starting = worker(self._projects[kind], url, "--concurrency", _CONCURRENCY)
         self._workers.append(await asyncio.to_thread(self._started.enter_context, starting))
 
     async def kill_worker(self, chance: random.Random) -> None:
-        """With SIGKILL, whatever it is doing; another takes its place."""
+        """Kill a worker with SIGKILL, and start another."""
         doomed = self._workers.pop(chance.randrange(_WORKERS))
         await asyncio.to_thread(doomed.end, signal.SIGKILL)
         await self.start_worker()
-        # The last is the slow one, by which it is known.
+        # The slow worker must stay the last.
         self._workers.insert(0, self._workers.pop())
 
     async def pause_worker(self, chance: random.Random, seconds: float) -> None:
-        """It stands still in the middle of everything, and goes on."""
+        """Stop a worker for a while with SIGSTOP, and continue it."""
         paused = self._workers[chance.randrange(_WORKERS)].process
         paused.send_signal(signal.SIGSTOP)
         try:
@@ -103,20 +103,20 @@ class Scene:
             paused.send_signal(signal.SIGCONT)
 
     async def restart_server(self, seconds: float) -> None:
-        """It dies at once, and is back on its port after a while."""
+        """Kill the server, and start it on the same port after a while."""
         await asyncio.to_thread(self.server.stop)
         await asyncio.sleep(seconds)
         await asyncio.to_thread(self.server.start)
 
     async def end_workers(self) -> list[str]:
-        """Tell them all to end; what was wrong with how they did."""
+        """End all workers; return what was wrong with their ends."""
         statuses = await asyncio.gather(
             *(asyncio.to_thread(each.end) for each in self._workers), return_exceptions=True
         )
         return [f"a worker ended with {status!r}" for status in statuses if status != 0]
 
     def executed(self) -> Sequence[str]:
-        """The ids that hooks were run for, each as often as one was."""
+        """The ids of the requests that hooks ran for, once for each run."""
         return self._executed.read_text().split() if self._executed.exists() else []
 
     def _project(self, name: str) -> Path:

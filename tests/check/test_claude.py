@@ -63,19 +63,24 @@ def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
     [
         (hook(tiemout=5), "unknown-key", WARNING, "did you mean timeout?"),
         (hook(frobnicate=1), "unknown-key", HINT, "the keys are args, async, asyncRewake"),
-        (hook(url="x"), "misplaced-key", WARNING, "url is for http hooks and means nothing"),
+        (hook(url="x"), "misplaced-key", WARNING, "url is for http hooks and has no effect"),
         (hook(matcher="x"), "misplaced-key", ERROR, 'beside its "hooks"'),
         (hook(timeout=5000), "timeout-milliseconds", WARNING, "looks like milliseconds; write 5 "),
-        (hook("true ${user_config.key}"), "not-supported", WARNING, "has no value here"),
+        (hook("true ${user_config.key}"), "not-supported", WARNING, "hookline has no value for"),
         (hook(once=True), "not-supported", HINT, "the hook runs every time"),
         (hook(shell="powershell"), "not-supported", WARNING, "so the hook is skipped"),
-        (hook(asyncRewake=True), "not-supported", WARNING, "wakes nobody here"),
-        ({"type": "agent", "prompt": "x"}, "type", WARNING, "agent hooks are not run here"),
-        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "type", WARNING, "are not run here"),
+        (hook(asyncRewake=True), "not-supported", WARNING, "does not wake the agent"),
+        ({"type": "agent", "prompt": "x"}, "type", WARNING, "agent hooks are not supported"),
+        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "type", WARNING, "are not supported"),
         ({"command": "true"}, "type", ERROR, 'add "type": "command"'),
         ({"type": "comand", "command": "true"}, "type", ERROR, 'write "command"'),
-        (PROMPT, "prompt", HINT, "is not run where the agent gives none; give one with Hooks(jud"),
-        (PROMPT | {"onFailure": "block"}, "prompt", HINT, "blocks where the agent gives none"),
+        (
+            PROMPT,
+            "prompt",
+            HINT,
+            "is not run if the agent provides none; provide one with Hooks(jud",
+        ),
+        (PROMPT | {"onFailure": "block"}, "prompt", HINT, "blocks if the agent provides none"),
         (hook(onFailure="allow"), "failure-word", ERROR, 'write "continue" or "block"'),
         (hook(onfailure="block"), "unknown-key", ERROR, "did you mean onFailure?"),
         (hook(If="Bash(rm:*)"), "unknown-key", ERROR, "did you mean if?"),
@@ -97,9 +102,9 @@ def test_a_field_of_a_hook(
     ("event", "severity", "said"),
     [
         ("PermissionRequest", None, ""),
-        ("SubagentStop", HINT, 'hooks.fire_claude_event("SubagentStop", …) does that'),
-        ("TaskCompleted", WARNING, "is not fired by this host unless the agent fires it by name"),
-        ("WorktreeCreate", WARNING, "is not fired by this host unless the agent fires it by name"),
+        ("SubagentStop", HINT, 'call hooks.fire_claude_event("SubagentStop", …)'),
+        ("TaskCompleted", WARNING, "unless the agent fires it by name"),
+        ("WorktreeCreate", WARNING, "unless the agent fires it by name"),
     ],
 )
 def test_events_that_this_host_does_not_fire(
@@ -118,8 +123,8 @@ def test_events_that_this_host_does_not_fire(
     ("event", "severity", "said"),
     [
         ("PreToolUs", ERROR, "did you mean PreToolUse?"),
-        ("BeforeTool", ERROR, "call it PreToolUse, and write timeouts in seconds"),
-        ("AfterTool", ERROR, "call it PostToolUse"),
+        ("BeforeTool", ERROR, "write PreToolUse, and timeouts in seconds"),
+        ("AfterTool", ERROR, "write PostToolUse"),
         ("Zzz", WARNING, "the events are PreToolUse, PostToolUse"),
     ],
 )
@@ -142,9 +147,9 @@ def test_an_event_that_is_not_claude_codes(
         ("mcp__memory", "matcher-tool", WARNING, "write mcp__memory__.*"),
         ("frobnicate", "matcher-tool", HINT, 'declare it: "tools": ["frobnicate"]'),
         ("*.py", "matcher-file", ERROR, '"if": "Edit(*.py)"'),
-        (r".*\.py$", "matcher-file", WARNING, "sees the name of the tool alone"),
+        (r".*\.py$", "matcher-file", WARNING, "sees only the tool's name"),
         ("(Bash", "matcher-regex", ERROR, "until then it matches all"),
-        ("(a+)+$", "matcher-explodes", WARNING, "can take for ever"),
+        ("(a+)+$", "matcher-explodes", WARNING, "can take forever"),
     ],
 )
 def test_a_matcher_for_tools(
@@ -214,9 +219,9 @@ def test_a_tool_that_settings_declare_satisfies_a_matcher(project: Project) -> N
         ("PreToolUse", "Bash", "Bash(git push:*)", None, ""),
         ("PreToolUse", "Edit|Write", "Edit(src/**)", None, ""),
         ("PreToolUse", "*", "mcp__github__push", None, ""),
-        ("Stop", "", "Bash(git push:*)", ERROR, "the hook never runs: if is for events of tools"),
+        ("Stop", "", "Bash(git push:*)", ERROR, "never runs: if works only on tool events"),
         ("PreToolUse", "Bash", "Bash(git push", WARNING, "so the hook runs on every call"),
-        ("PreToolUse", "Write", "Bash(git push:*)", WARNING, "so it never runs"),
+        ("PreToolUse", "Write", "Bash(git push:*)", WARNING, "so the hook never runs"),
     ],
 )
 def test_the_if_of_a_hook(
@@ -241,11 +246,11 @@ def test_the_if_of_a_hook(
     ("fields", "rule", "severity", "said"),
     [
         (http(), None, None, ""),
-        (http("http://hooks.example.org/x"), "http-url", ERROR, "for this machine alone"),
+        (http("http://hooks.example.org/x"), "http-url", ERROR, "only for this machine"),
         (http("http://127.0.0.1:8000/x"), "http-url", ERROR, "which is private; allow it under"),
-        (http("https://10.0.0.1/x"), "http-url", ERROR, "is not sent to 10.0.0.1"),
+        (http("https://10.0.0.1/x"), "http-url", ERROR, "cannot reach 10.0.0.1"),
         (http("https://a:b@example.org/"), "http-url", ERROR, "a name or a password in it"),
-        (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "allowedEnvVars does not have"),
+        (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "allowedEnvVars does not name"),
         (http(headers={"X": "${TOKEN}"}, allowedEnvVars=["TOKEN"]), None, None, ""),
         (http(headers={"X Y": "1"}), "http-header", ERROR, "letters, digits and hyphens"),
         (http(command="true"), "misplaced-key", WARNING, "is for command hooks"),
@@ -290,7 +295,7 @@ def test_hooks_that_claude_codes_settings_switch_off(project: Project) -> None:
     settings = {"disableAllHooks": True, "allowManagedHooksOnly": True, **on("Stop", hook())}
     findings = review_claude(project, settings)
     assert brief(findings) == [("disabled", HINT), ("overreach", WARNING)]
-    assert "Claude Code's hooks are disabled here: 1 hook does not run" in findings[0].message
+    assert "this disables Claude Code's hooks: 1 hook does not run" in findings[0].message
 
 
 def test_native_rules_keep_out_of_claude_codes_files(project: Project) -> None:
@@ -379,4 +384,4 @@ def test_the_same_hook_in_two_dialects_is_two_hooks(project: Project) -> None:
     project.settings(on("SessionStart", hook(), hook()), file=".claude/settings.json")
     finding = only(check(checked((native, HookSource.PROJECT), project=project)), "duplicate")
     assert finding.file.endswith(".claude/settings.json")
-    assert "is on line 6 already, and runs once" in finding.message
+    assert "is on line 6 too, and runs once" in finding.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookline.check.matchers import exploding_name
+from hookline.check.matchers import find_exploding_name
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from hookline.check.matchers import exploding_name
     ],
 )
 def test_a_repetition_that_can_be_read_in_many_ways_is_found(expression: str) -> None:
-    name = exploding_name(expression, search=True)
+    name = find_exploding_name(expression, search=True)
     assert name is not None
     assert len(name) > 40
 
@@ -28,9 +28,9 @@ def test_a_repetition_that_can_be_read_in_many_ways_is_found(expression: str) ->
     ],
 )
 def test_a_repetition_with_one_reading_is_fine(expression: str) -> None:
-    assert exploding_name(expression, search=True) is None
+    assert find_exploding_name(expression, search=True) is None
 
 
 @pytest.mark.parametrize("text", ["(", "[", "(x", "a{2,}(", "x)y(", "(?", "(?P<", "\\", "[^", ""])
 def test_what_is_no_expression_is_not_its_business(text: str) -> None:
-    exploding_name(text, search=True)
+    find_exploding_name(text, search=True)

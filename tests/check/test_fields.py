@@ -16,8 +16,8 @@ from tests.harness.scratch import Project
         ("BeforTool", "did you mean BeforeTool?"),
         ("before_tool", "did you mean BeforeTool?"),
         ("sessionstart", "did you mean SessionStart?"),
-        ("PreToolUse", "call it BeforeTool, and write timeouts in milliseconds"),
-        ("Stop", "call it AfterAgent, and write timeouts in milliseconds"),
+        ("PreToolUse", "write BeforeTool, and timeouts in milliseconds"),
+        ("Stop", "write AfterAgent, and timeouts in milliseconds"),
         ("Zzz", "the events are BeforeTool, AfterTool, BeforeAgent, AfterAgent, BeforeModel"),
     ],
 )
@@ -33,7 +33,7 @@ def test_an_unknown_event_is_an_error_with_the_nearest_name(
 def test_an_event_beside_its_misspelling_is_where_to_put_the_hooks(project: Project) -> None:
     settings: dict[str, Any] = {"hooks": {"BeforTool": [], "BeforeTool": []}}
     finding = only(review(project, settings), "unknown-event")
-    assert finding.remedy == "move what is in it into BeforeTool, which is there too"
+    assert finding.remedy == "move its hooks into BeforeTool, which is there too"
     assert finding.fixes == ()
 
 
@@ -42,7 +42,7 @@ def test_an_event_beside_its_misspelling_is_where_to_put_the_hooks(project: Proj
     [
         ({"enableHook": True}, "unknown-key", ERROR, "did you mean enableHooks?"),
         ({"colour": 1}, "unknown-key", WARNING, "the keys are $schema, claude, enableHooks"),
-        ({"BeforeTool": []}, "misplaced-key", ERROR, 'put it into "hooks"'),
+        ({"BeforeTool": []}, "misplaced-key", ERROR, 'move it into "hooks"'),
         ({"hooksConfig": {"enable": True}}, "unknown-key", ERROR, "did you mean enabled?"),
         ({"security": {"redaction": {}}}, "unknown-key", WARNING, "of security"),
         (on("BeforeAgent", hook(), matchers="x"), "unknown-key", ERROR, "did you mean matcher?"),
@@ -50,7 +50,7 @@ def test_an_event_beside_its_misspelling_is_where_to_put_the_hooks(project: Proj
         (on("BeforeAgent", hook(matcher="x")), "misplaced-key", ERROR, 'beside its "hooks"'),
         (on("BeforeAgent", hook(on_failure="block")), "unknown-key", ERROR, "mean onFailure?"),
         (on("BeforeAgent", hook(once=True)), "misplaced-key", WARNING, "Claude Code's"),
-        ({"hooks": {"BeforeAgent": [hook()]}}, "flat-definition", ERROR, "put it into a list"),
+        ({"hooks": {"BeforeAgent": [hook()]}}, "flat-definition", ERROR, "move it into a list"),
     ],
 )
 def test_a_key_that_means_nothing_is_told_with_what_does(
@@ -203,7 +203,7 @@ def test_a_timeout_that_looks_like_seconds(
 def test_a_timeout_of_five_names_what_was_meant(project: Project) -> None:
     finding = only(review(project, on("BeforeAgent", hook(timeout=5))), "timeout-seconds")
     assert finding.text == (
-        "timeout 5 is in milliseconds, and looks like seconds; write 5000 for 5 s"
+        "timeout 5 is in milliseconds, but looks like seconds; write 5000 for 5 s"
     )
     assert (finding.line, finding.column) == (9, 24)
 
@@ -211,11 +211,15 @@ def test_a_timeout_of_five_names_what_was_meant(project: Project) -> None:
 @pytest.mark.parametrize(
     ("env", "severity", "said"),
     [
-        ({"PATH": "$PATH:/opt/bin"}, WARNING, "PATH gets $PATH as it stands"),
-        ({"X": "${HOME}/x"}, WARNING, "X gets ${HOME} as it stands"),
-        ({"X": "~/x"}, WARNING, "X gets ~ as it stands"),
+        ({"PATH": "$PATH:/opt/bin"}, WARNING, "PATH gets the text $PATH"),
+        ({"X": "${HOME}/x"}, WARNING, "X gets the text ${HOME}"),
+        ({"X": "~/x"}, WARNING, "X gets the text ~"),
         ({"my-mode": "x"}, HINT, "no shell can read a variable called 'my-mode'"),
-        ({"HOOKLINE_PROJECT_DIR": "x"}, WARNING, "is set for every hook"),
+        (
+            {"HOOKLINE_PROJECT_DIR": "x"},
+            WARNING,
+            "hookline sets HOOKLINE_PROJECT_DIR for every hook",
+        ),
     ],
 )
 def test_a_variable_that_will_not_hold_what_is_written(
@@ -229,15 +233,15 @@ def test_a_variable_that_will_not_hold_what_is_written(
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("$HOME/x", "only the project's directory is put in"),
-        ("${MODE}", "only the project's directory is put in"),
-        ("$HOOKLINE_SESSION_ID", "no value of an event is put in"),
+        ("$HOME/x", "only variables of directories are replaced"),
+        ("${MODE}", "only variables of directories are replaced"),
+        ("$HOOKLINE_SESSION_ID", "variables of an event are not replaced"),
         ("|", "there is no shell"),
         (">log.txt", "there is no shell"),
         ("2>&1", "there is no shell"),
         ("~/x", "there is no shell"),
         ("$(date)", "there is no shell"),
-        ("src/*.py", "no shell to look for files"),
+        ("src/*.py", "no shell to find files"),
     ],
 )
 def test_args_have_no_shell(project: Project, word: str, said: str) -> None:
@@ -263,7 +267,7 @@ def test_a_prompt_hook_needs_an_agent_that_gives_a_model(
     asking = {"type": "prompt", "prompt": "Fine?", **fields}
     finding = only(review(project, on("BeforeTool", asking)), "prompt")
     assert finding.severity is HINT
-    assert finding.message == f"it asks a model, and {then} where the agent gives none"
+    assert finding.message == f"the hook asks a model, and {then} if the agent provides none"
 
 
 def test_a_command_hook_may_be_async(project: Project) -> None:

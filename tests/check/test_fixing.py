@@ -159,7 +159,7 @@ def test_a_file_that_changed_in_the_meantime_is_left_alone(project: Project) -> 
     file = project.settings('{"enableHook": true}')
     (change,) = planned(checked((file, SOURCE), project=project))
     file.write_text("{}")
-    with pytest.raises(FixError, match="has changed in the meantime; check again"):
+    with pytest.raises(FixError, match="has changed since it was read; check again"):
         carry_out(change)
     assert file.read_text() == "{}"
 

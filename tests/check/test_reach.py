@@ -23,7 +23,7 @@ def layered(scratch: Project, **layers: Any) -> list[Finding]:
 def test_the_same_hook_twice_is_told_with_the_place_of_the_first(project: Project) -> None:
     finding = only(review(project, on("BeforeAgent", hook(), hook())), "duplicate")
     assert finding.severity is WARNING
-    assert finding.text == "the same hook is on line 6 already, and runs once; remove one of them"
+    assert finding.text == "the same hook is on line 6 too, and runs once; remove one of them"
     assert finding.line == 10
 
 
@@ -54,7 +54,7 @@ def test_copies_in_the_settings_of_two_hosts_are_a_hint(project: Project) -> Non
     same = on("BeforeAgent", hook())
     finding = only(layered(project, project=same, user=same), "duplicate")
     assert finding.severity is HINT
-    assert "is in project/settings.json:6 already" in finding.message
+    assert "is in project/settings.json:6 too" in finding.message
 
 
 def test_disabled_names_that_match_no_hook(project: Project) -> None:
@@ -75,7 +75,10 @@ def test_disabled_names_that_match_no_hook(project: Project) -> None:
 
 def test_a_user_may_disable_the_hooks_of_other_projects(project: Project) -> None:
     finding = only(layered(project, user={"hooks": {"disabled": ["far"]}}), "disabled-unknown")
-    assert (finding.severity, finding.remedy) == (HINT, "fine for a hook of another project")
+    assert (finding.severity, finding.remedy) == (
+        HINT,
+        "keep it if it is a hook of another project",
+    )
 
 
 def test_a_project_cannot_disable_what_is_not_its_own(project: Project) -> None:
@@ -85,7 +88,7 @@ def test_a_project_cannot_disable_what_is_not_its_own(project: Project) -> None:
     )
     assert finding.severity is WARNING
     assert finding.text == (
-        "'mine' is the user's hook, which a project cannot disable; "
+        "'mine' is a hook of the user, which a project cannot disable; "
         "disable it in the user's settings"
     )
 
@@ -94,7 +97,7 @@ def test_nobody_disables_a_managed_hook(project: Project) -> None:
     managed = on("BeforeAgent", hook(name="audit", managed=True))
     user = {"hooks": {"disabled": ["audit"]}}
     finding = only(layered(project, user=user, system=managed), "disables-others")
-    assert "managed by the system" in finding.message
+    assert "the system's settings manage 'audit'" in finding.message
 
 
 @pytest.mark.parametrize("settings", [{"enableHooks": False}, {"hooksConfig": {"enabled": False}}])
@@ -105,7 +108,7 @@ def test_hooks_that_are_disabled_altogether_are_told_once(
     finding = only(review(project, {**hooks, **settings}), "disabled")
     assert (finding.severity, finding.message) == (
         HINT,
-        "hooks are disabled here: 2 hooks do not run",
+        "this disables hooks: 2 hooks do not run",
     )
 
 

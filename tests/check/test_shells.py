@@ -50,7 +50,7 @@ def test_a_program_that_is_missing_inside_a_script_is_found(project: Project) ->
         assert (found.file, found.line, found.column) == (str(script), 5, 28)
         assert found.severity is WARNING
         assert found.message == "jqq is not on the PATH of this shell"
-        assert found.remedy == "install it, or let the hook ask: command -v jqq || exit 2"
+        assert found.remedy == "install it, or check for it in the hook: command -v jqq || exit 2"
 
 
 @pytest.mark.parametrize(
@@ -207,12 +207,12 @@ def test_parsing_executes_nothing(project: Project, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_script_that_becomes_a_pipe_is_not_waited_for(project: Project) -> None:
-    from hookline.check.scripts import found_scripts
+    from hookline.check.scripts import find_scripts
 
     script = project.script("x.sh", "#!/bin/bash\nif\n")
     file = project.settings(on("BeforeAgent", hook("./x.sh")))
     read = checked((file, HookSource.PROJECT), project=project)
-    assert found_scripts(read)
+    assert find_scripts(read)
     script.unlink()
     os.mkfifo(script)
     started = time.monotonic()
@@ -228,18 +228,18 @@ def test_a_script_that_becomes_a_pipe_is_not_waited_for(project: Project) -> Non
             ["python3", "-c", "print('$HOOKLINE_PROJECT_DIR')"],
             1,
             (
-                "$HOOKLINE_PROJECT_DIR is not replaced in what python reads as code; "
-                'it is in the environment: write os.environ["HOOKLINE_PROJECT_DIR"]'
+                "$HOOKLINE_PROJECT_DIR is not replaced in code for python; "
+                'read it from the environment: os.environ["HOOKLINE_PROJECT_DIR"]'
             ),
         ),
-        (["node", "-e", "f('${GEMINI_CWD}')"], 1, "write process.env.GEMINI_CWD"),
-        (["node", "--eval=f('$GEMINI_CWD')"], 0, "write process.env.GEMINI_CWD"),
-        (["perl", "-ne", "print '$HOOKLINE_CWD'"], 1, "write $ENV{HOOKLINE_CWD}"),
-        (["ruby", "-e", "puts '$HOOKLINE_CWD'"], 1, 'write ENV["HOOKLINE_CWD"]'),
-        (["bash", "-c", "ls $HOOKLINE_CWD"], 1, 'write "$HOOKLINE_CWD", in double quotes'),
-        (["bash", "-ec", "--", "ls $HOOKLINE_CWD"], 2, "from the environment"),
+        (["node", "-e", "f('${GEMINI_CWD}')"], 1, "from the environment: process.env.GEMINI_CWD"),
+        (["node", "--eval=f('$GEMINI_CWD')"], 0, "from the environment: process.env.GEMINI_CWD"),
+        (["perl", "-ne", "print '$HOOKLINE_CWD'"], 1, "from the environment: $ENV{HOOKLINE_CWD}"),
+        (["ruby", "-e", "puts '$HOOKLINE_CWD'"], 1, 'from the environment: ENV["HOOKLINE_CWD"]'),
+        (["bash", "-c", "ls $HOOKLINE_CWD"], 1, 'write "$HOOKLINE_CWD" in double quotes'),
+        (["bash", "-ec", "--", "ls $HOOKLINE_CWD"], 2, "so that the shell replaces it"),
         (["/usr/bin/env", "python3", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
-        (["python3", "-c", "'$MINE'"], 1, 'write os.environ["MINE"]'),
+        (["python3", "-c", "'$MINE'"], 1, 'from the environment: os.environ["MINE"]'),
     ],
 )
 def test_a_variable_in_code_is_shown_with_the_way_to_read_it(
@@ -271,7 +271,7 @@ def test_a_variable_that_is_replaced_or_quoted_is_fine(project: Project, words: 
 def test_a_value_of_an_event_is_no_argument(project: Project) -> None:
     entry = hook("cat", args=["$HOOKLINE_SESSION_ID"])
     found = only(review(project, on("BeforeAgent", entry)), "args-shell")
-    assert "no value of an event is put in; read it from the environment" in found.text
+    assert "variables of an event are not replaced; read it from the environment" in found.text
 
 
 def test_what_a_shell_reads_as_code_is_looked_at_as_a_command_is(project: Project) -> None:

@@ -64,7 +64,7 @@ def test_findings_are_a_line_each_in_a_group_a_file(flawed: Project) -> None:
     assert done.out == (
         ".hookline/settings.json:4:5: error: 'BeforTool' is not a hook event, so its hooks never "
         "run; did you mean BeforeTool?\n"
-        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is read as a "
+        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, but is read as a "
         "regular expression; write write_.*\n"
         ".hookline/settings.json:10:19: error: the hook has no type and is skipped; "
         'add "type": "command"\n'
@@ -95,7 +95,7 @@ def test_fix_mends_what_is_certain_shows_it_and_says_what_is_left(flawed: Projec
         "  mode 644 -> 755\n"
         "  line ends of 2 lines: CRLF -> LF\n"
         "\n"
-        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, and is read as a "
+        ".hookline/settings.json:9:20: warning: 'write_*' is written as a glob, but is read as a "
         "regular expression; write write_.*\n"
         "\n"
         "hooks/log.sh:2:1: hint: this text is printed beside the JSON answer; "
@@ -131,7 +131,7 @@ def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
             "    'BeforTool' is not a hook event, so its hooks never run; did you mean",
             "    BeforeTool?",
             ".hookline/settings.json:9:20: warning:",
-            "    'write_*' is written as a glob, and is read as a regular expression; write",
+            "    'write_*' is written as a glob, but is read as a regular expression; write",
             "    write_.*",
             ".hookline/settings.json:10:19: error:",
             '    the hook has no type and is skipped; add "type": "command"',
@@ -219,7 +219,7 @@ def test_github_gets_a_workflow_command_a_finding(flawed: Project, call: Call) -
             "::error file=.hookline/settings.json,line=4,col=5,title=hookline unknown-event::"
             "'BeforTool' is not a hook event, so its hooks never run; did you mean BeforeTool?\n"
             "::warning file=.hookline/settings.json,line=9,col=20,title=hookline matcher-glob::"
-            "'write_*' is written as a glob, and is read as a regular expression; write write_.*\n"
+            "'write_*' is written as a glob, but is read as a regular expression; write write_.*\n"
             "::error file=.hookline/settings.json,line=10,col=19,title=hookline type::"
             'the hook has no type and is skipped; add "type": "command"\n'
         )
@@ -396,7 +396,7 @@ def test_a_broken_file_is_one_finding_and_the_others_are_checked(
     assert done.status == 1
     assert (
         ".gemini/settings.json:1:12: error: the file is not valid JSON: expected a key in double "
-        "quotes, or '}'; until that is mended, none of its hooks run\n" in done.out
+        "quotes, or '}'; correct it; until then none of its hooks run\n" in done.out
     )
     assert "0 hooks in 2 files: 3 errors, 1 warning\n" in done.out
 
@@ -477,7 +477,7 @@ def test_two_at_once_do_no_harm(flawed: Project) -> None:
     ]
     for process in running:
         _, said = process.communicate(timeout=50)
-        assert process.returncode == 0 or "has changed in the meantime" in said
+        assert process.returncode == 0 or "has changed since it was read" in said
     text = (flawed.path / ".hookline/settings.json").read_text()
     assert text.count("BeforeTool") == 1
     assert text.count('"type"') == 2

@@ -200,19 +200,19 @@ def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project)
     done = call("check")
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines()[0] == (
-        f"{place}:2:12: hint: Claude Code's hooks are here, and are not read; "
+        f"{place}:2:12: hint: the Claude Code hooks in this file are not read; "
         'pass --claude, or write "claude": true into your settings'
     )
     done = call("check", "--claude")
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines() == [
         (
-            f"{place}:10:13: warning: 'tiemout' is not a key of a hook and means nothing; "
+            f"{place}:10:13: warning: 'tiemout' is not a key of a hook and has no effect; "
             "did you mean timeout?"
         ),
         (
-            f"{place}:15:5: warning: TaskCreated is not fired by this host unless the agent fires "
-            'it by name; hooks.fire_claude_event("TaskCreated", …) does that'
+            f"{place}:15:5: warning: this host does not fire TaskCreated unless the agent fires "
+            'it by name; call hooks.fire_claude_event("TaskCreated", …) in the agent'
         ),
         "",
         "2 hooks in 1 file: 2 warnings",

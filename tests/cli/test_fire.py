@@ -135,15 +135,15 @@ def test_what_hooks_change_is_shown(project: Project) -> None:
 @pytest.mark.parametrize(
     ("event", "specific", "why"),
     [
-        ("AfterTool", {"tool_input": {"content": "bye"}}, "it is read on BeforeTool alone"),
+        ("AfterTool", {"tool_input": {"content": "bye"}}, "it is read only on BeforeTool"),
         ("BeforeTool", {"toolInput": {"content": "bye"}}, "write hookSpecificOutput.tool_input"),
         ("BeforeTool", {"tool_input": "bye"}, "must be an object; it was ignored"),
-        ("BeforeTool", {"updatedToolOutput": "bye"}, "it is read on AfterTool alone"),
-        ("BeforeTool", {"clearContext": True}, "it is read on AfterAgent alone"),
+        ("BeforeTool", {"updatedToolOutput": "bye"}, "it is read only on AfterTool"),
+        ("BeforeTool", {"clearContext": True}, "it is read only on AfterAgent"),
         (
             "BeforeTool",
             {"tailToolCallRequest": {"name": "ls", "args": {}}},
-            "it is read on AfterTool alone",
+            "it is read only on AfterTool",
         ),
     ],
 )

@@ -77,7 +77,7 @@ SCREEN = """\
 
 What is not moved, because it would do something else
   .claude/settings.json:8  PreToolUse Bash exit 2
-    it has the condition 'Bash(rm *)', which native hooks have not
+    it has the condition 'Bash(rm *)'; native hooks have none
   .claude/settings.json:12  Stop prompt
     prompt hooks are not moved
 
@@ -103,7 +103,7 @@ def test_the_look_at_80_columns(theirs: Project, no_color: str) -> None:
 def test_piped_the_lines_are_whole() -> None:
     done = hookline("migrate", "--dry-run")
     assert (done.status, done.err) == (0, "")
-    assert "    it has the condition 'Bash(rm *)', which native hooks have not\n" in done.out
+    assert "    it has the condition 'Bash(rm *)'; native hooks have none\n" in done.out
 
 
 def test_written_hooks_are_among_those_there_were_and_the_old_text_is_kept(
@@ -220,7 +220,7 @@ def test_gemini_settings_are_moved_where_there_are_no_others(project: Project, c
     project.settings(settings, file=".llxprt/settings.json")
     at = ("--cwd", str(project.path))
     done = call("migrate", "--write", *at)
-    assert "hookline reads this file as it is, so its hooks run without being moved" in done.out
+    assert "hookline reads this file itself, so its hooks run without being moved" in done.out
     assert read(project.path / ".hookline" / "settings.json") == settings
     assert "stays switched off: ./a.sh\n" in done.out
     project.settings(CLAUDE, file=".claude/settings.json")
@@ -247,7 +247,7 @@ def test_hooks_that_were_off_stay_off(theirs: Project, call: Call, at_home: bool
     file.write_text('{"disableAllHooks": true}')
     before = files_of(theirs)
     done = call("migrate", "--write")
-    assert "Claude Code runs no hooks at all, so none is moved" in done.out
+    assert "this disables all of Claude Code's hooks, so none is moved" in done.out
     assert files_of(theirs) == before
 
 
@@ -269,7 +269,7 @@ def test_variables_come_along_but_not_from_a_file_that_fewer_people_read(
     ]
     theirs.script("guard.py", '#!/bin/sh\n[ -n "$KEY" ] || exit 2\n')
     findings = call("migrate", "--json").document["findings"]
-    message = f"it depends on KEY, which is set by {home / 'settings.json'}"
+    message = f"it depends on KEY, which {home / 'settings.json'} sets"
     assert message in [finding["message"] for finding in findings]
 
 
@@ -336,7 +336,7 @@ def test_what_a_plugin_cannot_move_runs_unchanged_by_its_folder(
     ("manifest", "problem"),
     [
         ({"hooks": "../x.json"}, "leads out of the project"),
-        ({"hooks": "./none.json"}, "is not there, so this folder is no plugin with hooks"),
+        ({"hooks": "./none.json"}, "does not exist, so this folder is not a plugin with hooks"),
     ],
 )
 def test_a_plugin_s_hooks_must_be_in_it(

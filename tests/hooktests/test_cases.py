@@ -74,7 +74,7 @@ def test_the_shorthands_of_fire_complete_the_input() -> None:
     ("test", "problem"),
     [
         ("[1]", ":1:2: a test must be an object, {…}"),
-        ("7", ":1:1: must hold a test, {…}, or a list of tests"),
+        ("7", ":1:1: the file must hold a test, {…}, or a list of tests"),
         ('{"tests": 1}', ":1:11: tests must be a list of tests"),
         ('{"expect": {}', ":1:14: is not valid JSON: expected ',' or '}'"),
         ({"evnt": "x"}, ":1:10: 'evnt' has no meaning in a test; did you mean event?"),
@@ -124,7 +124,7 @@ def test_a_bad_test_keeps_none_of_its_neighbours_from_running() -> None:
     assert [test.name for test in file.tests] == ["a"]
     first, second = map(str, file.problems)
     assert "'x' is not a hook event; there are BeforeTool, AfterTool," in first
-    assert "another test is named 'a' already" in second
+    assert "another test is named 'a'; rename one" in second
 
 
 def test_files_that_cannot_be_read_are_problems_too() -> None:

@@ -72,7 +72,9 @@ def test_these_differ(expected: Any, actual: Any, where: list[str]) -> None:
 
 def test_a_misspelt_test_and_a_bad_expression_are_told() -> None:
     (misspelt,) = differences({"contain": "x"}, "x", at="reason")
-    assert str(misspelt.message).startswith("'contain' is no test of a value; there are contains")
+    assert str(misspelt.message).startswith(
+        "'contain' is not a test of a value; write one of contains"
+    )
     (bad,) = differences({"matches": "("}, "x", at="reason")
     assert str(bad.message).startswith("'(' is not a regular expression: ")
     (inner,) = differences({"not": {"matches": "("}}, "x", at="reason")

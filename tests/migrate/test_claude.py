@@ -68,7 +68,7 @@ def test_events_have_other_names_and_a_hook_without_a_timeout_keeps_claude_s(
 
 @pytest.mark.parametrize("event", ["PostToolUseFailure", "PermissionRequest", "PreTolUse"])
 def test_events_that_are_not_native_stay_behind(event: str) -> None:
-    assert refused(one(command(), event=event)) == "no native event comes at the same time"
+    assert refused(one(command(), event=event)) == "there is no native event for it"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_that_settings_ignore_once_is_no_reason_to_stay() -> None:
         (command(timeout="5"), "its timeout is '5'"),
         (command(timeout=True), "its timeout is True"),
         (command(timeout=1e300), "its timeout is 1e+300"),
-        (command(colour="red"), "it has colour, whose meaning is not known"),
+        (command(colour="red"), "it has the unknown fields colour"),
         ("./hook.sh", "it is not an object, so it never ran"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_refused_hook_leaves_its_neighbours_alone() -> None:
 
 def test_a_hook_after_a_tool_stays_because_it_would_run_after_failed_calls_too() -> None:
     [finding] = one(command(), event="PostToolUse").findings
-    assert "comes after failed calls as well" in finding.message
+    assert "also runs after failed calls" in finding.message
 
 
 def test_variables_come_along_and_are_said() -> None:
@@ -164,7 +164,7 @@ def test_variables_that_decide_what_a_program_is_are_refused(name: str) -> None:
 
 def test_a_variable_that_a_shell_splits_is_refused_since_natively_it_is_one_word() -> None:
     around = Around(project_dir="/nowhere", env={"FILES": "a b"})
-    assert "more than one word" in refused(one(command(command="touch $FILES"), around=around))
+    assert "several words" in refused(one(command(command="touch $FILES"), around=around))
     assert moved(one(command(command='touch "$FILES"'), around=around)).hook
 
 
@@ -175,7 +175,7 @@ def test_a_hook_that_depends_on_a_variable_that_may_not_come_along_is_refused(
     name: str, text: str
 ) -> None:
     around = Around(project_dir="/nowhere", private={name: "home.json", "OTHER": "home.json"})
-    message = f"it depends on {name}, which is set by home.json"
+    message = f"it depends on {name}, which home.json sets"
     assert refused(one(command(command=text), around=around)) == message
 
 

@@ -90,16 +90,16 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("bash -c 'bash outer.sh'", None),
     ):
         reason = judge(command, tmp_path, args=args)
-        assert reason == "bad.py:2 says CLAUDE_ENV_FILE, which means something else natively"
+        assert reason == "bad.py:2 uses CLAUDE_ENV_FILE, which means something else natively"
 
 
 @pytest.mark.parametrize(
     ("event", "command", "reason"),
     [
-        ("PreToolUse", "[ -n $CLAUDE_CODE_REMOTE ] || exit 2", "it says CLAUDE_CODE_REMOTE"),
-        ("SessionStart", "echo X=1 >> $CLAUDE_ENV_FILE", "it says CLAUDE_ENV_FILE"),
+        ("PreToolUse", "[ -n $CLAUDE_CODE_REMOTE ] || exit 2", "it uses CLAUDE_CODE_REMOTE"),
+        ("SessionStart", "echo X=1 >> $CLAUDE_ENV_FILE", "it uses CLAUDE_ENV_FILE"),
         *(
-            ("PreToolUse", says, "it prints, which natively is read in another way")
+            ("PreToolUse", says, "it prints, which is read in another way natively")
             for says in (
                 *("echo checked", "(echo checked)", "echo checked 2>/dev/null", "cat <<E\nx\nE"),
                 *("echo checked >/dev/stderr >&1", "jq -n '{decision: \"block\"}'"),
@@ -113,7 +113,7 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("SessionStart", "git status", "it prints"),
         ("UserPromptSubmit", "echo be brief", "it prints"),
         *(
-            ("PreToolUse", f"{looks} && exit 2; exit 0", "it looks at the whole event")
+            ("PreToolUse", f"{looks} && exit 2; exit 0", "it reads the whole event")
             for looks in (
                 *("grep -q Bash", "[[ $(cat) == *rm* ]]", "cat | grep -q rm", "read -r x"),
                 *('e=$(cat); [[ "$e" == *rm* ]]', 'e=$(cat); echo "${e}" | grep -q rm'),
@@ -121,12 +121,12 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
                 "e=$(cat); echo $e | jq -r .prompt | grep -q x || echo $e | grep -q rm",
             )
         ),
-        ("Stop", "cat >> events.jsonl", "it looks at the whole event"),
-        ("Stop", "jq -c . >> events.jsonl", "it has jq read more"),
-        ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it has jq read more"),
-        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE | cat', "it is not a whole"),
+        ("Stop", "cat >> events.jsonl", "it reads the whole event"),
+        ("Stop", "jq -c . >> events.jsonl", "it reads more with jq"),
+        ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it reads more with jq"),
+        ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE | cat', "it is not a complete"),
         *(
-            (event, f"jq -r .{field} | grep -q x && touch x", "it has jq read more")
+            (event, f"jq -r .{field} | grep -q x && touch x", "it reads more with jq")
             for event, field in (
                 *(("PreToolUse", "tool_name"), ("PreToolUse", "tool_input.timeout")),
                 *(("PreToolUse", "transcript_path"), ("PreToolUse", "prompt")),
@@ -135,23 +135,23 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
                 ("Notification", "notification_type"),
             )
         ),
-        ("PreCompact", "exit 2", "it says exit"),
-        ("SessionStart", "exit 2", "it says exit"),
+        ("PreCompact", "exit 2", "it uses exit"),
+        ("SessionStart", "exit 2", "it uses exit"),
         ("PreToolUse", "node guard.js", "it starts node"),
         ("PreToolUse", "npx guard", "it starts npx"),
         ("PreToolUse", "guard", "it starts guard"),
         ("PreToolUse", "./missing.sh", "it starts ./missing.sh, which cannot be read"),
-        ("PreToolUse", "python3 -m guard", "it is run by python3 from nothing"),
-        ("PreToolUse", "date | python3 -", "it is run by python3 from nothing"),
-        ("PreToolUse", "cd tools && ./guard.sh", "it starts ./guard.sh from a folder"),
-        ("PreToolUse", "eval exit 2", "it runs what only a shell can tell"),
-        ("PreToolUse", ". ./guard.sh", "it runs what only a shell can tell"),
-        ("PreToolUse", "command ./guard.sh", "it runs what only a shell can tell"),
-        ("PreToolUse", "$GUARD", "it runs what only a shell can tell"),
+        ("PreToolUse", "python3 -m guard", "it starts python3 without a script"),
+        ("PreToolUse", "date | python3 -", "it starts python3 without a script"),
+        ("PreToolUse", "cd tools && ./guard.sh", "it starts ./guard.sh after changing"),
+        ("PreToolUse", "eval exit 2", "it runs eval, whose effect"),
+        ("PreToolUse", ". ./guard.sh", "it runs ., whose effect"),
+        ("PreToolUse", "command ./guard.sh", "it runs command, whose effect"),
+        ("PreToolUse", "$GUARD", "it runs $GUARD, whose effect"),
         ("PreToolUse", "PATH=tools jq .x", "it sets PATH"),
         ("PreToolUse", "export PATH=tools; jq .x", "it sets PATH"),
-        ("PreToolUse", "trap 'exit 1' EXIT; exit 0", "it runs what only a shell can tell"),
-        ("PreToolUse", "echo 'no", "it is not a whole shell command"),
+        ("PreToolUse", "trap 'exit 1' EXIT; exit 0", "it runs trap, whose effect"),
+        ("PreToolUse", "echo 'no", "it is not a complete shell command"),
     ],
 )
 def test_a_command_that_would_do_something_else_is_refused(
@@ -166,15 +166,15 @@ def test_a_command_that_would_do_something_else_is_refused(
         ("PreToolUse", "import guardlib", "imports guardlib"),
         ("PreToolUse", "from . import rules", "imports its own"),
         ("PreToolUse", "import subprocess", "imports subprocess"),
-        ("PreToolUse", "import os\nos.system('guard')", "runs what only Python can tell"),
-        ("PreToolUse", "exec('x')", "runs what only Python can tell"),
+        ("PreToolUse", "import os\nos.system('guard')", "uses .system("),
+        ("PreToolUse", "exec('x')", "uses exec, whose effect"),
         ("PreToolUse", "print('checked')", "prints"),
         ("PreToolUse", "say = print", "prints"),
         ("PreToolUse", "sys.stdout.buffer.write(b'x')", "prints"),
         ("PreToolUse", "import json\nprint(json.dumps({'decision': 'block'}))", "prints"),
-        ("PreToolUse", "def (", "is no Python that can be read"),
+        ("PreToolUse", "def (", "is not Python that can be parsed"),
         *(
-            ("PreToolUse", f"import json, sys\n{looks}: sys.exit(2)", "looks at the whole event")
+            ("PreToolUse", f"import json, sys\n{looks}: sys.exit(2)", "reads the whole event")
             for looks in (
                 *("if 'rm' in sys.stdin.read()", "if len(json.load(sys.stdin)) > 7"),
                 *("e = json.load(sys.stdin)\nif 'x' in str(e)", "if 'rm' in input()"),

@@ -44,6 +44,6 @@ def test_a_file_that_is_read_anyway_says_so_and_what_switches_it_off() -> None:
     settings = {"hooksConfig": {"enabled": False}, "hooks": {"BeforeAgent": [{"hooks": [HOOK]}]}}
     notes = [finding.message for finding in migrated(settings).findings]
     assert notes == [
-        "hookline reads this file as it is, so its hooks run without being moved",
-        "hooksConfig.enabled is false, so hooks stay off until it is not",
+        "hookline reads this file itself, so its hooks run without being moved",
+        "hooksConfig.enabled is false, so hooks stay disabled; set it to true to run them",
     ]

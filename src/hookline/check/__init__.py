@@ -1,39 +1,64 @@
-"""What a reviewer would say about the settings and scripts of a project; none of it is executed.
+"""Reviews the settings and scripts of a project without executing any of it.
 
-Each rule is a function of what was read (``reading.Checked``), one module a subject; a new one is
-a function there and a row in ``RULES``; what it calls its findings has a row in ``RULE_MEANINGS``.
+Each rule is a function of what was read (``reading.Checked``), one module a subject. To add one,
+write a function there, a row in ``RULES``, and for the kind of its findings one in
+``RULE_MEANINGS``.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from hookline.check import claude, fields
-from hookline.check.claude_matchers import claude_matchers
+from hookline.check.claude_matchers import check_claude_matchers
 from hookline.check.findings import Finding, Severity
-from hookline.check.matchers import matchers
+from hookline.check.matchers import check_matchers
 from hookline.check.meanings import RULE_MEANINGS
-from hookline.check.noise import noise
+from hookline.check.noise import check_noise
 from hookline.check.reading import Checked, read
-from hookline.check.scripts import scripts, uncovered, warmth
-from hookline.check.servers import servers
-from hookline.check.shells import code_arguments, missing_programs, syntax
+from hookline.check.scripts import check_scripts, check_uncovered, check_warmth
+from hookline.check.servers import check_servers
+from hookline.check.shells import check_code_arguments, check_missing_programs, check_syntax
 
 __all__ = ["RULES", "RULE_MEANINGS", "Checked", "Finding", "Severity", "check", "read"]
 
 Rule: TypeAlias = Callable[[Checked], Iterable[Finding]]
 
 RULES: tuple[Rule, ...] = (
-    *(fields.unknown_events, fields.unknown_keys, fields.types, fields.failure_words),
-    *(fields.timeouts, fields.environments, fields.arguments, matchers, fields.duplicates),
-    *(fields.switches, fields.disabled_names, fields.disabled_hooks, fields.overreach, scripts),
-    *(noise, warmth, missing_programs, syntax, code_arguments, uncovered, fields.prompts, servers),
-    *(claude.unread_files, claude.unfired_events, claude.kinds, claude.switches),
-    *(claude.unsupported_fields, claude.user_config, claude.conditions, claude_matchers),
+    fields.check_unknown_events,
+    fields.check_unknown_keys,
+    fields.check_types,
+    fields.check_failure_words,
+    fields.check_timeouts,
+    fields.check_environments,
+    fields.check_arguments,
+    check_matchers,
+    fields.check_duplicates,
+    fields.check_switches,
+    fields.check_disabled_names,
+    fields.check_disabled_hooks,
+    fields.check_overreach,
+    check_scripts,
+    check_noise,
+    check_warmth,
+    check_missing_programs,
+    check_syntax,
+    check_code_arguments,
+    check_uncovered,
+    fields.check_prompts,
+    check_servers,
+    claude.check_unread_files,
+    claude.check_unfired_events,
+    claude.check_kinds,
+    claude.check_switches,
+    claude.check_unsupported_fields,
+    claude.check_user_config,
+    claude.check_conditions,
+    check_claude_matchers,
 )
 
 
 def check(checked: Checked) -> list[Finding]:
-    """Everything there is to say, by file and place."""
+    """Return every finding, by file and place."""
     found = [finding for rule in RULES for finding in rule(checked)]
     said = {(finding.settings, finding.path) for finding in found}
     for problem in checked.problems:
@@ -42,9 +67,9 @@ def check(checked: Checked) -> list[Finding]:
             kind = "plugin"
         elif problem.broken:
             kind, message, settings = "syntax", f"the file {problem.message}", ""
-            remedy = "until that is mended, none of its hooks run"
+            remedy = "correct it; until then none of its hooks run"
         elif (problem.file, problem.path) in said:
-            # A rule has said it better than the engine.
+            # A rule reports this place already, in better words than the engine's.
             continue
         found.append(
             Finding(

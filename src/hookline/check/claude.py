@@ -1,43 +1,43 @@
-"""Settings of Claude Code's: what this host does not do of what they ask for, and files of them
-that nobody asked for."""
+"""Rules for Claude Code's settings: features that this host does not have, and files that are
+there but not read."""
 
 from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CheckedFile, HookSite, event_keys, raw_hooks
+from hookline.check.reading import Checked, CheckedFile, HookSite, find_event_keys, find_raw_hooks
 from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.programs import find_user_config
 from hookline.pipeline.settings import SettingsFileError, read_settings_file
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 
-# The events of Claude Code's alone that agents fire here: one always, some for their subagents.
+# Events that only Claude Code has and that agents fire here: one always, two for subagents.
 _FIRED = frozenset({"PermissionRequest"})
 _OF_SUBAGENTS = frozenset({"SubagentStart", "SubagentStop"})
-# Types that Claude Code runs and that are not run here.
+# Types that Claude Code runs and hookline does not.
 _NOT_RUN = frozenset({"agent", "mcp_tool"})
-# A field, the value that asks for something, and what to say about that.
+# A field, the value that asks for a feature, the severity, the message and the remedy.
 _UNSUPPORTED: tuple[tuple[str, object, Severity, str, str], ...] = (
     (
         *("shell", "powershell", Severity.WARNING),
-        "powershell is not run here, so the hook is skipped",
+        "powershell is not supported, so the hook is skipped",
         "write the command for bash",
     ),
     (
         *("asyncRewake", True, Severity.WARNING),
-        "asyncRewake wakes nobody here: the hook runs as one that is async",
-        "let the hook be waited for if its answer matters",
+        "asyncRewake is not supported: the hook runs as async and does not wake the agent",
+        "remove asyncRewake if the agent must wait for the answer",
     ),
     (
         *("once", True, Severity.HINT),
-        "once counts in the frontmatter of a skill alone; the hook runs every time",
+        "once works only in the frontmatter of a skill; the hook runs every time",
         "remove it",
     ),
 )
 
 
-def unread_files(checked: Checked) -> Iterator[Finding]:
-    """Files with hooks of Claude Code's that are there, and that nobody has asked for."""
+def check_unread_files(checked: Checked) -> Iterator[Finding]:
+    """Find files with Claude Code's hooks that are there and not read."""
     for path in checked.unread:
         try:
             found = read_settings_file(path)
@@ -49,7 +49,7 @@ def unread_files(checked: Checked) -> Iterator[Finding]:
             yield Finding(
                 kind="not-read",
                 severity=Severity.HINT,
-                message="Claude Code's hooks are here, and are not read",
+                message="the Claude Code hooks in this file are not read",
                 remedy='pass --claude, or write "claude": true into your settings',
                 file=path,
                 line=line,
@@ -57,24 +57,24 @@ def unread_files(checked: Checked) -> Iterator[Finding]:
             )
 
 
-def unfired_events(checked: Checked) -> Iterator[Finding]:
-    """Events with hooks that nothing here fires by itself."""
-    for file in _claude_files(checked):
-        for key, path in event_keys(file):
+def check_unfired_events(checked: Checked) -> Iterator[Finding]:
+    """Find events with hooks that hookline does not fire by itself."""
+    for file in _list_claude_files(checked):
+        for key, path in find_event_keys(file):
             event = file.dialect.event_for(key)
             is_fired = event is None or isinstance(event, HookEventName) or key in _FIRED
             if is_fired or not file.value(path):
                 continue
             severity = Severity.HINT if key in _OF_SUBAGENTS else Severity.WARNING
-            what = f"{key} is not fired by this host unless the agent fires it by name"
-            remedy = f'hooks.fire_claude_event("{key}", …) does that'
+            what = f"this host does not fire {key} unless the agent fires it by name"
+            remedy = f'call hooks.fire_claude_event("{key}", …) in the agent'
             yield file.finding("event-not-fired", severity, path, what, remedy, at_key=True)
 
 
-def kinds(checked: Checked) -> Iterator[Finding]:
-    """Types of hooks that are not run here, or that Claude Code does not take on the event."""
-    for file in _claude_files(checked):
-        for raw in raw_hooks(file):
+def check_kinds(checked: Checked) -> Iterator[Finding]:
+    """Find hooks of a type that hookline does not run, or that the event does not take."""
+    for file in _list_claude_files(checked):
+        for raw in find_raw_hooks(file):
             kind = raw.config.get("type")
             if not isinstance(kind, str) or file.dialect.event_for(raw.key) is None:
                 continue
@@ -86,27 +86,27 @@ def kinds(checked: Checked) -> Iterator[Finding]:
                 yield file.finding("type", severity, raw.path, what, remedy, at=at, event=raw.key)
 
 
-def unsupported_fields(checked: Checked) -> Iterator[Finding]:
-    """Fields that do not do here what they do in Claude Code."""
-    for file in _claude_files(checked):
-        for raw in raw_hooks(file):
+def check_unsupported_fields(checked: Checked) -> Iterator[Finding]:
+    """Find fields that do not do here what they do in Claude Code."""
+    for file in _list_claude_files(checked):
+        for raw in find_raw_hooks(file):
             for field, value, severity, what, remedy in _UNSUPPORTED:
                 if raw.config.get(field) == value:
                     at = (*raw.path, field)
                     yield file.finding("not-supported", severity, at, what, remedy, event=raw.key)
 
 
-def user_config(checked: Checked) -> Iterator[Finding]:
-    """Commands of plugins with what their users were asked for, which nobody is here."""
+def check_user_config(checked: Checked) -> Iterator[Finding]:
+    """Find plugin commands with values that only Claude Code asks its user for."""
     for site in checked.commands:
         if site.file.is_claude and (found := find_user_config(site.hook)) is not None:
-            what = f"{found} has no value here, so the hook fails"
+            what = f"hookline has no value for {found}, so the hook fails"
             remedy = "write the value in its place"
             yield site.finding("not-supported", Severity.WARNING, ("command",), what, remedy)
 
 
-def conditions(checked: Checked) -> Iterator[Finding]:
-    """The ``if`` of hooks that never holds, or that nobody can read."""
+def check_conditions(checked: Checked) -> Iterator[Finding]:
+    """Find hooks whose ``if`` is never true, or cannot be read."""
     for site in checked.hooks:
         text = site.raw.config.get("if")
         if not site.file.is_claude or not isinstance(text, str) or not text:
@@ -116,7 +116,7 @@ def conditions(checked: Checked) -> Iterator[Finding]:
 
         at, key = ("if",), site.raw.key
         if key not in CALL_EVENTS:
-            what = f"the hook never runs: if is for events of tools, which {key} is not"
+            what = f"the hook never runs: if works only on tool events, and {key} is none"
             yield site.finding("condition", Severity.ERROR, at, what, "remove it")
             continue
         rule = read_rule(text)
@@ -124,14 +124,14 @@ def conditions(checked: Checked) -> Iterator[Finding]:
             what = f"{rule}, so the hook runs on every call that it matches"
             remedy = 'write a rule such as "Bash(git push:*)"'
             yield site.finding("condition", Severity.WARNING, at, what, remedy)
-        elif not _is_met(site, rule.tool, checked):
-            what = f"no tool that the hook is for is {rule.tool}, so it never runs"
+        elif not _can_apply(site, rule.tool, checked):
+            what = f"the matcher picks no tool that is {rule.tool}, so the hook never runs"
             remedy = "have the matcher and the rule name the same tool"
             yield site.finding("condition", Severity.WARNING, at, what, remedy)
 
 
-def _is_met(site: HookSite, tool: str, checked: Checked) -> bool:
-    """Whether the matcher picks the tool of a rule, or none that is known."""
+def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
+    """True if the matcher picks the tool of a rule, or picks no known tool."""
     from hookline.pipeline.dialects.claude.rules import Rule, covers
     from hookline.pipeline.dialects.tools import claude_names
 
@@ -145,15 +145,15 @@ def _is_met(site: HookSite, tool: str, checked: Checked) -> bool:
     return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in named)
 
 
-def switches(checked: Checked) -> Iterator[Finding]:
-    """Files that disable hooks of Claude Code's altogether."""
+def check_switches(checked: Checked) -> Iterator[Finding]:
+    """Find files that disable all of Claude Code's hooks."""
     only_managed = ("allowManagedHooksOnly",)
-    for file in _claude_files(checked):
+    for file in _list_claude_files(checked):
         for path in (("disableAllHooks",), only_managed) if not file.is_plugin else ():
             if file.value(path) is not True:
                 continue
             if path == only_managed and file.source is not HookSource.SYSTEM:
-                what = "only the managed settings can keep all other hooks off; this is ignored"
+                what = "only the managed settings can disable all other hooks; this is ignored"
                 yield file.finding(
                     "overreach", Severity.WARNING, path, what, "remove it", at_key=True
                 )
@@ -164,11 +164,11 @@ def switches(checked: Checked) -> Iterator[Finding]:
                 and LAYER_ORDER[site.hook.source] <= LAYER_ORDER[file.source]
                 for site in checked.hooks
             )
-            what = "Claude Code's hooks are disabled here"
+            what = "this disables Claude Code's hooks"
             if number:
                 what += ": 1 hook does not run" if number == 1 else f": {number} hooks do not run"
             yield file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
 
 
-def _claude_files(checked: Checked) -> Iterator[CheckedFile]:
+def _list_claude_files(checked: Checked) -> Iterator[CheckedFile]:
     return (file for file in checked.files if file.is_claude)

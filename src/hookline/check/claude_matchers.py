@@ -1,7 +1,6 @@
-"""Matchers of Claude Code's: a list of exact names, or an expression that is searched in one.
+"""Rules for Claude Code's matchers: a list of exact names, or an expression that is searched.
 
-What they are compared with is what Claude Code calls the host's tools, as far as these are
-declared.
+They are compared with Claude Code's names of the host's tools, as far as these are declared.
 """
 
 import re
@@ -14,19 +13,19 @@ from hookline.check.matchers import (
     PERMISSION_RULE,
     Verdict,
     does_match,
-    exploding_name,
+    find_exploding_name,
     find_words,
-    tell_strange,
-    with_word,
+    replace_word,
+    report_unmatched,
 )
-from hookline.check.reading import Checked, definitions
+from hookline.check.reading import Checked, find_definitions
 from hookline.nearest import ask_which, did_you_mean, only_one
 from hookline.pipeline.jsonc import Path
 from hookline.pipeline.matcher import Match
 from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
 
-# What Claude Code's triggers are, where its events have a list of them.
+# The triggers of Claude Code's events that have a fixed list of them.
 _TRIGGERS: Mapping[str, tuple[str, ...]] = {
     "SessionStart": ("startup", "resume", "clear", "compact", "fork"),
     "SessionEnd": ("clear", "resume", "logout", "prompt_input_exit", "other"),
@@ -41,17 +40,17 @@ _TRIGGERS: Mapping[str, tuple[str, ...]] = {
     ),
     "DirectoryAdded": ("slash_command", "register_repo_root"),
 }
-# Those that no host of ours has a word for.
+# Triggers that never occur in our hosts.
 _NEVER_HERE = {"SessionStart": "fork", "SessionEnd": "resume"}
 _NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 
-def claude_matchers(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with each matcher, the surest of it alone; those for tools that nobody has
-    declared are told together."""
+def check_claude_matchers(checked: Checked) -> Iterator[Finding]:
+    """Find what is wrong with each matcher, only the surest problem of each; one finding names all
+    matchers of a file that match no declared tool."""
     for file in checked.files:
         strange: list[tuple[Path, str]] = []
-        for key, path, definition in definitions(file) if file.is_claude else ():
+        for key, path, definition in find_definitions(file) if file.is_claude else ():
             event, text = file.dialect.event_for(key), definition.get("matcher")
             is_text = isinstance(text, str) and text.strip() not in ("", "*")
             if event is None or not isinstance(text, str) or not is_text or len(text) > LONGEST:
@@ -63,15 +62,15 @@ def claude_matchers(checked: Checked) -> Iterator[Finding]:
                 verdict = _judge_trigger(text, key, matches)
             elif verdict is None and spec.search:
                 verdict = _judge_tools(text, matches, checked)
-                if verdict is None and _is_strange(text, matches, checked):
+                if verdict is None and _matches_no_tool(text, matches, checked):
                     strange.append(((*path, "matcher"), text))
             if verdict is not None:
                 rule, severity, message, remedy, instead = verdict
                 at = (*path, "matcher")
-                fixes = file.replaced(at, instead) if instead is not None else ()
+                fixes = file.replace_value(at, instead) if instead is not None else ()
                 yield file.finding(rule, severity, at, message, remedy, fixes=fixes, event=key)
         if strange:
-            yield tell_strange(file, strange, "declared tool")
+            yield report_unmatched(file, strange, "declared tool")
 
 
 def _judge_form(text: str, key: str, spec: EventSpec, problem: Problem | None) -> Verdict | None:
@@ -81,36 +80,36 @@ def _judge_form(text: str, key: str, spec: EventSpec, problem: Problem | None) -
         return Verdict("matcher-ignored", Severity.WARNING, what, remedy)
     rule = re.fullmatch(PERMISSION_RULE, text.strip())
     if rule is not None and spec.search:
-        what = f"{text!r} looks like a permission rule; a matcher sees the tool's name alone"
+        what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
         remedy = f'write {rule[1]}, and "if": "{text.strip()}" in the hook'
         return Verdict("matcher-rule", Severity.ERROR, what, remedy)
     if problem is not None and spec.search and re.match(OF_FILES, text):
-        return _name_of_files(text, Severity.ERROR)
+        return _judge_file_name(text, Severity.ERROR)
     if problem is not None:
         remedy = "correct it; until then it matches all"
         return Verdict("matcher-regex", Severity.ERROR, problem.message, remedy)
     if re.search(r"[)\]][*+{]", text):
-        name = exploding_name(text, search=True)
+        name = find_exploding_name(text, search=True)
         if name is not None:
-            what = f"{text!r} can take for ever on names such as {name[:12]}…"
-            remedy = "do not repeat what is itself a repetition, or alternatives that overlap"
+            what = f"{text!r} can take forever on names such as {name[:12]}…"
+            remedy = "do not nest repetitions, or repeat alternatives that overlap"
             return Verdict("matcher-explodes", Severity.WARNING, what, remedy)
     return None
 
 
-def _name_of_files(text: str, severity: Severity) -> Verdict:
-    what = f"{text!r} looks like the name of files; a matcher sees the name of the tool alone"
-    return Verdict("matcher-file", severity, what, 'name them in the hook: "if": "Edit(*.py)"')
+def _judge_file_name(text: str, severity: Severity) -> Verdict:
+    what = f"{text!r} looks like a file name; a matcher sees only the tool's name"
+    return Verdict("matcher-file", severity, what, 'name the files in the hook: "if": "Edit(*.py)"')
 
 
 def _judge_trigger(text: str, key: str, matches: Match) -> Verdict | None:
     known = _TRIGGERS[key]
     here = [word for word in known if word != _NEVER_HERE.get(key)]
-    unknown = [word for word in _split(text) if word not in known]
+    unknown = [word for word in _split_names(text) if word not in known]
     one = only_one(unknown[0], known) if len(unknown) == 1 else None
     remedy = ask_which(unknown[0], known) if unknown else ""
-    remedy = remedy or f"there is {', '.join(here)}"
-    instead = with_word(text, unknown[0], one) if one else None
+    remedy = remedy or f"the triggers are {', '.join(here)}"
+    instead = replace_word(text, unknown[0], one) if one else None
     if any(does_match(matches, word) for word in here):
         if not unknown:
             return None
@@ -123,9 +122,9 @@ def _judge_trigger(text: str, key: str, matches: Match) -> Verdict | None:
     return Verdict("matcher-trigger", Severity.ERROR, what, remedy, instead)
 
 
-def _is_strange(text: str, matches: Match, checked: Checked) -> bool:
-    """Whether no tool is matched that this host declares; those of MCP servers have their names
-    whatever these are."""
+def _matches_no_tool(text: str, matches: Match, checked: Checked) -> bool:
+    """True if a matcher matches no tool that this host declares; names of MCP tools are not known
+    here, so they are not judged."""
     hosts = (*checked.tools, *checked.declared)
     return "mcp" not in text and not any(does_match(matches, host) for host in hosts)
 
@@ -133,44 +132,44 @@ def _is_strange(text: str, matches: Match, checked: Checked) -> bool:
 def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
     from hookline.pipeline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
 
-    words, tools = _split(text), checked.tools
+    words, tools = _split_names(text), checked.tools
     hosts = (name for host in tools for name in claude_names(host, tools=tools))
     known = dict.fromkeys([*CLAUDE_NAMES, *hosts, *checked.declared])
     for word in words:
         if word.startswith("mcp__") and split_mcp_name(word) is None:
-            what = f"no tool is called {word!r}: names in a list are compared as they are"
+            what = f"no tool is called {word!r}: a list has whole names"
             meant = f"{word.rstrip('_')}__.*"
             return Verdict("matcher-tool", Severity.WARNING, what, f"write {meant}")
     if any(does_match(matches, host) for host in (*tools, *checked.declared)):
-        # One misspelt name may stand among good ones.
+        # One name may be misspelt beside good ones.
         for word in (word for word in words if word not in known and "mcp" not in word):
             one = only_one(word, known)
             if one is not None:
-                what, meant = f"no known tool is called {word!r}", with_word(text, word, one)
+                what, meant = f"no known tool is called {word!r}", replace_word(text, word, one)
                 return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
         return None
     if "mcp" in text:
         return None
     if re.match(OF_FILES, text):
-        return _name_of_files(text, Severity.WARNING)
+        return _judge_file_name(text, Severity.WARNING)
     claudes = [name for name in CLAUDE_NAMES if does_match(matches, name) or name in words]
     if claudes:
         tool = claudes[0]
-        what = f"{text!r} matches no declared tool: none of this host's is {tool}"
-        remedy = f'say which is: "tools": {{"my_tool": "{tool}"}}, or Hooks(tools=…)'
+        what = f"{text!r} matches no declared tool: this host declares none as {tool}"
+        remedy = f'declare it: "tools": {{"my_tool": "{tool}"}}, or Hooks(tools=…)'
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     for word in words or find_words(text):
         one = only_one(word, known)
         if one is not None:
             slip = "case counts" if one.lower() == word.lower() else "a typing error"
             what = f"{text!r} matches no declared tool ({slip}?)"
-            meant = with_word(text, word, one)
+            meant = replace_word(text, word, one)
             return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
     return None
 
 
-def _split(text: str) -> list[str]:
-    """The names of a list; none for an expression."""
+def _split_names(text: str) -> list[str]:
+    """Split a list of names; no names for an expression."""
     if _NAME_LIST.fullmatch(text) is None:
         return []
     return [word for each in re.split("[|,]", text) if (word := each.strip())]

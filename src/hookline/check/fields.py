@@ -1,8 +1,8 @@
-"""Fields of the settings: keys that nobody reads, and values that the author hardly meant.
+"""Rules for the fields of settings: keys that nothing reads, and values that are probably wrong.
 
-A key may be misspelt, in the wrong object, or another program's; a value may be one that the
-engine takes and that does not do what it looks like. Hooks may be disabled or written twice, and
-settings may reach no hook.
+A key may be misspelt, in the wrong object, or another program's; the engine may accept a value that
+does not do what it looks like. Hooks may be disabled or written twice, and settings may affect no
+hook.
 """
 
 import os
@@ -17,9 +17,9 @@ from hookline.check.reading import (
     CheckedFile,
     HookSite,
     RawHook,
-    definitions,
-    event_keys,
-    raw_hooks,
+    find_definitions,
+    find_event_keys,
+    find_raw_hooks,
 )
 from hookline.nearest import ask_which, only_one
 from hookline.pipeline.arguments import code_in
@@ -45,7 +45,7 @@ from hookline.wire.hooks import CommandHook, HookSource
 _TOP_LEVEL = keys_of(Settings)
 _SECTIONS: dict[Path, frozenset[str]] = {path: keys_of(kind) for path, kind in find_sections()}
 _DEFINITION = keys_of(Definition)
-# What hooks of any type have, and type -> what those of it have besides.
+# The keys of hooks of any type, and type -> its further keys.
 _COMMON = keys_of(Hook) | {"type"}
 _OF_TYPE = {str(kind.__struct_config__.tag): keys_of(kind) - _COMMON for kind in KINDS}
 _OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
@@ -60,21 +60,21 @@ _HOOK = _COMMON.union(*_OF_TYPE.values())
 # Our event -> Claude Code's name; the first is meant.
 _CLAUDE_NAMES = {ours.value: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
 _EVENTS = [event.value for event in HookEventName]
-# Keys in the wrong object: what to say about each, and what to do.
+# Keys in the wrong object: the message and the remedy for each.
 _AT_THE_TOP = dict.fromkeys(
-    _EVENTS, ("stands outside of hooks, where nothing reads it", 'put it into "hooks"')
+    _EVENTS, ("is outside of hooks, where nothing reads it", 'move it into "hooks"')
 )
 _OF_A_HOOK = (
-    "belongs to a hook and means nothing beside the list of them",
+    "belongs to a hook and has no effect beside the list of hooks",
     'move it into each object of "hooks"',
 )
 _OF_A_DEFINITION = (
-    "belongs to the definition and means nothing inside a hook",
+    "belongs to the definition and has no effect inside a hook",
     'move it up, beside "hooks"',
 )
 _CLAUDES = (
-    "is a key of Claude Code's and does nothing here",
-    "remove it, and see to it in the script",
+    "is a key of Claude Code's and has no effect here",
+    "remove it, and do it in the script",
 )
 _IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
 # The objects that have keys which decide policy.
@@ -85,33 +85,33 @@ _PLACES: dict[Path, Place] = {
     ("security", "environmentVariableRedaction"): "redaction",
 }
 
-# No process can be relied on to be done in so few milliseconds, and people wait that many seconds.
+# Up to this, a timeout was meant in seconds: no process surely ends in so few milliseconds.
 _SURELY_SECONDS = 60
-# Round in seconds and odd in milliseconds, but possible.
+# Round numbers of seconds; in milliseconds they are odd, but possible.
 _ROUND_SECONDS = frozenset({90, 120, 180, 240, 300, 600, 900})
 _HOUR = 3_600_000
-# Nobody waits that many seconds for a hook.
+# From here on, a timeout in seconds was meant in milliseconds.
 _SURELY_MILLISECONDS = 1_000
 
-# Words that are something to a shell when they stand alone, or by how they begin.
+# Arguments that only a shell would act on.
 _SHELL_WORDS = r"[|&;<>]+|\d?>.*|<.+|&>.*|~(?:/.*)?|.*(?:\$\(|`).*"
 _GLOB = r"[^=\\]*(?:\*|\?)[^\\]*"
 
 
-def unknown_events(checked: Checked) -> Iterator[Finding]:
-    """Keys of ``hooks`` that name no event."""
+def check_unknown_events(checked: Checked) -> Iterator[Finding]:
+    """Find keys of ``hooks`` that name no event."""
     for file in checked.files:
-        for name, path in event_keys(file):
+        for name, path in find_event_keys(file):
             if file.dialect.event_for(name) is not None:
                 continue
             fixes: tuple[Fix, ...] = ()
             severity = Severity.ERROR
             if name in CLAUDE_EVENTS and not file.is_claude:
-                message = f"{name} is Claude Code's name of an event"
-                remedy = f"call it {CLAUDE_EVENTS[name]}, and write timeouts in milliseconds"
+                message = f"{name} is Claude Code's name of an event, so its hooks never run"
+                remedy = f"write {CLAUDE_EVENTS[name]}, and timeouts in milliseconds"
             elif name in _CLAUDE_NAMES and file.is_claude:
                 message = f"{name} is not an event of Claude Code's, so its hooks never run"
-                remedy = f"call it {_CLAUDE_NAMES[name]}, and write timeouts in seconds"
+                remedy = f"write {_CLAUDE_NAMES[name]}, and timeouts in seconds"
             else:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
@@ -126,58 +126,58 @@ def unknown_events(checked: Checked) -> Iterator[Finding]:
                         e for e in events if isinstance(file.dialect.event_for(e), HookEventName)
                     ]
                     remedy = f"the events are {', '.join(fired)}"
-                    # Another version of Claude Code's may have more of them.
+                    # A newer Claude Code may have more events.
                     severity = Severity.WARNING if file.is_claude else Severity.ERROR
                 if one := only_one(name, names):
-                    fixes = file.renamed_key(path, one)
+                    fixes = file.rename_key(path, one)
                     if not fixes:
-                        remedy = f"move what is in it into {one}, which is there too"
+                        remedy = f"move its hooks into {one}, which is there too"
             yield file.finding(
                 "unknown-event", severity, path, message, remedy, at_key=True, fixes=fixes
             )
 
 
-def unknown_keys(checked: Checked) -> Iterator[Finding]:
-    """Everything that is written in the settings and means nothing there."""
+def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
+    """Find keys of the settings that have no meaning where they are."""
     for file in checked.files:
         if not file.is_claude:
             shared = not file.is_own
-            yield from _keys_of(
+            yield from _check_keys(
                 file, (), _TOP_LEVEL, "settings", misplaced=_AT_THE_TOP, is_shared=shared
             )
             for path, known in _SECTIONS.items():
-                yield from _keys_of(file, path, known, _PLACES[path], is_shared=shared)
-            yield from _keys_of(file, ("tools",), keys_of(Tools), "tools", is_shared=True)
+                yield from _check_keys(file, path, known, _PLACES[path], is_shared=shared)
+            yield from _check_keys(file, ("tools",), keys_of(Tools), "tools", is_shared=True)
         elif not file.is_plugin:
-            yield from _keys_of(file, (), frozenset(), "claude", is_shared=True)
-        for _, path, definition in definitions(file):
+            yield from _check_keys(file, (), frozenset(), "claude", is_shared=True)
+        for _, path, definition in find_definitions(file):
             if "hooks" in definition or "command" not in definition:
                 known = _DEFINITION | _HOOK
-                yield from _keys_of(file, path, known, "definition", misplaced=_IN_DEFINITION)
+                yield from _check_keys(file, path, known, "definition", misplaced=_IN_DEFINITION)
                 continue
             yield file.finding(
                 "flat-definition",
                 Severity.ERROR,
                 path,
-                "the command stands in the definition itself, which is skipped",
-                'put it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
+                "the command is in the definition itself, so the definition is skipped",
+                'move it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
             )
-        for raw in raw_hooks(file):
-            known, misplaced = _keys_for(raw)
-            yield from _keys_of(file, raw.path, known, "hook", misplaced=misplaced)
+        for raw in find_raw_hooks(file):
+            known, misplaced = _find_keys_for(raw)
+            yield from _check_keys(file, raw.path, known, "hook", misplaced=misplaced)
 
 
-def _keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
-    """The keys that a hook of its type may have, and what to say about others that are known."""
+def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
+    """Find the keys that a hook of its type may have, and the messages for other known keys."""
     is_claude, kind = raw.file.is_claude, str(raw.config.get("type"))
     by_type = _OF_CLAUDE_CODE if is_claude else _OF_TYPE
-    # Of a type that nobody knows all keys may be meant.
+    # A hook of an unknown type may have any key.
     is_known = kind in _OF_CLAUDE_CODE
     own = by_type.get(kind, frozenset()) if is_known else frozenset().union(*by_type.values())
     misplaced = dict.fromkeys(_DEFINITION - _COMMON, _OF_A_DEFINITION)
     for other, keys in by_type.items():
         for name in keys - own:
-            what = f"is for {other} hooks and means nothing in one of type {kind}"
+            what = f"is for {other} hooks and has no effect in one of type {kind}"
             misplaced.setdefault(name, (what, f'remove it, or write "type": "{other}"'))
     known = _COMMON | own
     if is_claude:
@@ -188,7 +188,7 @@ def _keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]
     return known, misplaced
 
 
-def _keys_of(
+def _check_keys(
     file: CheckedFile,
     path: Path,
     known: frozenset[str],
@@ -197,9 +197,9 @@ def _keys_of(
     misplaced: Mapping[str, tuple[str, str]] = {},
     is_shared: bool = False,
 ) -> Iterator[Finding]:
-    """Keys of an object that mean nothing in it; ``misplaced`` are those that do elsewhere, with
-    what to say about them. Where one was meant to decide policy, that is not in force; in an object
-    that ``is_shared`` with others, the rest is theirs."""
+    """Find keys of an object that have no meaning in it; ``misplaced`` has messages for those that
+    belong elsewhere. A key that was meant to decide policy is an error, as the policy is not in
+    force. In an object that ``is_shared`` with other programs, other keys are theirs."""
     value = file.value(path)
     for name in value if isinstance(value, Mapping) else ():
         if (name in known and name not in misplaced) or re.match(COMMENTS, name):
@@ -214,39 +214,39 @@ def _keys_of(
             remedy = slip.remedy
             what = f"{name!r} {slip.message}, so {slip.consequence}"
             if slip.is_here:
-                rule, fixes = "unknown-key", file.renamed_key(here, slip.meant)
+                rule, fixes = "unknown-key", file.rename_key(here, slip.meant)
         elif name in misplaced:
             rule, severity = "misplaced-key", Severity.WARNING
             what, remedy = misplaced[name]
             what = f"{name} {what}"
-            # A hook with a stray key still runs; a whole event outside of hooks does not.
+            # A hook with a misplaced key still runs; an event outside of hooks does not.
             if not path:
                 severity, about = Severity.ERROR, {"event": name}
         else:
             rule = "unknown-key"
-            what = f"{name!r} is not a key of {speak_of(place)} and means nothing"
+            what = f"{name!r} is not a key of {speak_of(place)} and has no effect"
             severity = Severity.WARNING
             one, asked = only_one(name, known), ask_which(name, known)
             remedy = asked or f"the keys are {', '.join(sorted(known))}"
-            fixes = file.renamed_key(here, one) if one else ()
+            fixes = file.rename_key(here, one) if one else ()
             if one and decides_policy(one, place):
                 severity = Severity.ERROR
             elif not asked and file.is_claude:
-                # Claude Code's files have keys for other readers as well.
+                # Claude Code's files have keys for other programs too.
                 severity = Severity.HINT
         yield file.finding(rule, severity, here, what, remedy, at_key=True, fixes=fixes, **about)
 
 
-def types(checked: Checked) -> Iterator[Finding]:
-    """Objects with a command that do not say what they are."""
-    for raw in (raw for file in checked.files for raw in raw_hooks(file)):
+def check_types(checked: Checked) -> Iterator[Finding]:
+    """Find hooks with a command and no valid type."""
+    for raw in (raw for file in checked.files for raw in find_raw_hooks(file)):
         kind, at = raw.config.get("type"), (*raw.path, "type")
         if kind == "command" or not isinstance(raw.config.get("command"), str):
             continue
         fixes: tuple[Fix, ...]
         if "type" not in raw.config:
             what, remedy = "the hook has no type and is skipped", 'add "type": "command"'
-            # The first key keeps what stands before it.
+            # The first key keeps its indentation.
             text = raw.file.document.text
             span = raw.file.document.span((*raw.path, next(iter(raw.config))))
             assert span is not None
@@ -256,7 +256,7 @@ def types(checked: Checked) -> Iterator[Finding]:
             fixes = (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
         elif isinstance(kind, str) and only_one(kind, ["command"]):
             what = f"the type {kind!r} is unknown, so the hook is skipped"
-            remedy, fixes = 'write "command"', raw.file.replaced(at, "command")
+            remedy, fixes = 'write "command"', raw.file.replace_value(at, "command")
         else:
             continue
         yield raw.file.finding(
@@ -264,9 +264,9 @@ def types(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def failure_words(checked: Checked) -> Iterator[Finding]:
-    """Hooks that say what their failure means in a word that is none, and so fail open."""
-    for raw in (raw for file in checked.files for raw in raw_hooks(file)):
+def check_failure_words(checked: Checked) -> Iterator[Finding]:
+    """Find hooks whose ``onFailure`` is not a known word, so that they fail open."""
+    for raw in (raw for file in checked.files for raw in find_raw_hooks(file)):
         said, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
         if "onFailure" not in raw.config or (isinstance(said, str) and said in words):
             continue
@@ -275,21 +275,21 @@ def failure_words(checked: Checked) -> Iterator[Finding]:
         shown = codec.encode(said).decode(errors="replace")
         what = f"onFailure cannot be {shown}, so a failure of the hook lets the agent go on"
         remedy = "write " + " or ".join(f'"{word}"' for word in ([one] if one else words))
-        fixes = raw.file.replaced(at, one) if one else ()
+        fixes = raw.file.replace_value(at, one) if one else ()
         yield raw.file.finding(
             "failure-word", Severity.ERROR, at, what, remedy, fixes=fixes, event=raw.key
         )
 
 
-def timeouts(checked: Checked) -> Iterator[Finding]:
-    """Times that were hardly meant in the unit they are in."""
+def check_timeouts(checked: Checked) -> Iterator[Finding]:
+    """Find timeouts that were probably meant in another unit."""
     for site in checked.hooks:
         value = site.raw.config.get("timeout")
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         if site.file.is_claude:
             if value >= _SURELY_MILLISECONDS:
-                what = f"timeout {value:g} is in seconds, and looks like milliseconds"
+                what = f"timeout {value:g} is in seconds, but looks like milliseconds"
                 remedy = f"write {value / 1000:g} for {value / 1000:g} s"
                 where = ("timeout",)
                 yield site.finding("timeout-milliseconds", Severity.WARNING, where, what, remedy)
@@ -301,23 +301,23 @@ def timeouts(checked: Checked) -> Iterator[Finding]:
                 "timeout-seconds",
                 Severity.WARNING if value < 100 else Severity.HINT,
                 ("timeout",),
-                f"timeout {value:g} is in milliseconds, and looks like seconds",
+                f"timeout {value:g} is in milliseconds, but looks like seconds",
                 f"write {thousandfold} for {value:g} s",
-                fixes=site.file.replaced(at, thousandfold) if is_sure else (),
+                fixes=site.file.replace_value(at, thousandfold) if is_sure else (),
             )
         elif value > _HOUR:
             hours = value / _HOUR
-            what = f"timeout {value} is {hours:.3g} hours, as timeouts are in milliseconds"
-            remedy = "an agent waits that long for its hook: write a shorter one"
+            what = f"timeout {value} is in milliseconds, which is {hours:.3g} hours"
+            remedy = "write a shorter one: the agent waits that long for its hook"
             yield site.finding("timeout-long", Severity.HINT, ("timeout",), what, remedy)
 
 
-def environments(checked: Checked) -> Iterator[Finding]:
-    """Variables that will not hold what is written, or that a shell cannot name."""
+def check_environments(checked: Checked) -> Iterator[Finding]:
+    """Find variables that get another value than it looks like, or that a shell cannot read."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     for site in checked.commands:
         written = site.raw.config.get("env")
-        # A hook of Claude Code's has the variables of its settings besides.
+        # A hook of Claude Code's also gets the variables of its settings.
         named = written if isinstance(written, Mapping) else {}
         for name, value in site.hook.env.items():
             if name not in named:
@@ -326,13 +326,13 @@ def environments(checked: Checked) -> Iterator[Finding]:
                 what = f"no shell can read a variable called {name!r}"
                 remedy = "use letters, digits and underscores"
             elif name in ours:
-                what = f"{name} is set for every hook, and this one gets another value"
+                what = f"hookline sets {name} for every hook, and this hook gets another value"
                 remedy = "choose another name"
             elif found := re.search(VARIABLE, value):
-                what = f"{name} gets {found[0]} as it stands: values of env are not expanded"
+                what = f"{name} gets the text {found[0]}: values of env are not expanded"
                 remedy = "set it in the script, or in the command"
             elif value.startswith("~/"):
-                what = f"{name} gets ~ as it stands: values of env are not expanded"
+                what = f"{name} gets the text ~: values of env are not expanded"
                 remedy = "write the whole path"
             else:
                 continue
@@ -340,8 +340,8 @@ def environments(checked: Checked) -> Iterator[Finding]:
             yield site.finding("env", severity, ("env", name), what, remedy)
 
 
-def arguments(checked: Checked) -> Iterator[Finding]:
-    """With ``args`` there is no shell; what only a shell understands stays as it is."""
+def check_arguments(checked: Checked) -> Iterator[Finding]:
+    """Find ``args`` that only a shell would expand: with ``args`` there is no shell."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="")
     of_events = {name for name in ours if name.endswith(("_SESSION_ID", "_EVENT"))}
     for site in checked.commands:
@@ -353,40 +353,41 @@ def arguments(checked: Checked) -> Iterator[Finding]:
             variables = re.finditer(VARIABLE, word)
             remedy = "leave args out and write the whole line as the command"
             if found := next((v for v in variables if (v[1] or v[2]) not in directories), None):
-                what, why = found[0], "with args only the project's directory is put in"
+                what, why = found[0], "with args only variables of directories are replaced"
                 if (found[1] or found[2]) in of_events:
-                    why, remedy = "no value of an event is put in", "read it from the environment"
+                    why = "variables of an event are not replaced"
+                    remedy = "read it from the environment"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
                 what, why = repr(word), "with args there is no shell"
             elif re.fullmatch(_GLOB, word) and ("/" in word or word.startswith("*.")):
-                what, why = repr(word), "with args there is no shell to look for files"
+                what, why = repr(word), "with args there is no shell to find files"
             else:
                 continue
-            message = f"{what} stays as it is: {why}"
+            message = f"{what} is not expanded: {why}"
             yield site.finding("args-shell", Severity.WARNING, ("args", index), message, remedy)
 
 
-def switches(checked: Checked) -> Iterator[Finding]:
-    """Files that disable hooks altogether, and whether that reaches any."""
-    for file in _native_files(checked):
+def check_switches(checked: Checked) -> Iterator[Finding]:
+    """Find files that disable all hooks, and say how many that affects."""
+    for file in _list_native_files(checked):
         for path in SWITCHES:
             if file.value(path) is not False:
                 continue
             reached = [site for site in checked.hooks if _reaches(file.source, site)]
             if file.source is HookSource.PROJECT and checked.hooks and not reached:
-                what = f"{spoken(path)} of a project reaches its own hooks alone, and it has none"
+                what = f"{spoken(path)} of a project disables only its own hooks, and it has none"
                 remedy = "disable the others in the user's settings"
                 yield file.finding("disables-others", Severity.WARNING, path, what, remedy)
                 continue
-            what, number = "hooks are disabled here", len(reached)
+            what, number = "this disables hooks", len(reached)
             if reached:
                 what += ": 1 hook does not run" if number == 1 else f": {number} hooks do not run"
             yield file.finding("disabled", Severity.HINT, path, what, "remove it to enable them")
 
 
-def disabled_names(checked: Checked) -> Iterator[Finding]:
-    """Names among the disabled that disable nothing."""
-    for file in _native_files(checked):
+def check_disabled_names(checked: Checked) -> Iterator[Finding]:
+    """Find names in the list of disabled hooks that disable no hook."""
+    for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             named = [site for site in checked.hooks if site.hook.name == name]
             if any(_reaches(file.source, site) for site in named):
@@ -394,27 +395,27 @@ def disabled_names(checked: Checked) -> Iterator[Finding]:
             fixes: tuple[Fix, ...] = ()
             rule, severity = "disables-others", Severity.WARNING
             if named and named[0].hook.managed:
-                what = f"{name!r} is managed by the system and cannot be disabled here"
-                remedy = "ask who looks after this machine"
+                what = f"the system's settings manage {name!r}, so this cannot disable it"
+                remedy = "ask the administrator of this machine"
             elif named:
                 whose = named[0].hook.source.value
-                what = f"{name!r} is the {whose}'s hook, which a project cannot disable"
+                what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:
                 known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
                 one, rule = only_one(name, known), "disabled-unknown"
                 what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
                 if file.source is HookSource.PROJECT:
-                    fixes = file.replaced(path, one) if one else ()
+                    fixes = file.replace_value(path, one) if one else ()
                 else:
                     what += " here"
                 if file.source is not HookSource.PROJECT and not one:
-                    # What the user disables may be a hook of another project.
-                    severity, remedy = Severity.HINT, "fine for a hook of another project"
+                    # The user may have disabled a hook of another project.
+                    severity, remedy = Severity.HINT, "keep it if it is a hook of another project"
             yield file.finding(rule, severity, path, what, remedy, fixes=fixes, hook=name)
 
 
-def _native_files(checked: Checked) -> Iterator[CheckedFile]:
+def _list_native_files(checked: Checked) -> Iterator[CheckedFile]:
     return (file for file in checked.files if not file.is_claude)
 
 
@@ -426,10 +427,10 @@ def _reaches(source: HookSource, site: HookSite) -> bool:
     return not site.hook.managed
 
 
-def disabled_hooks(checked: Checked) -> Iterator[Finding]:
-    """Hooks that are disabled by name, with the place that does it."""
+def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
+    """Find hooks that are disabled by name, and the place that disables them."""
     places: dict[str, list[tuple[CheckedFile, int]]] = {}
-    for file in _native_files(checked):
+    for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             places.setdefault(name, []).append((file, file.document.place(path)[0]))
     for site in checked.hooks:
@@ -442,23 +443,23 @@ def disabled_hooks(checked: Checked) -> Iterator[Finding]:
                 break
 
 
-# What is not for a project to decide, and how to say so.
+# Settings that a project cannot decide -> what they decide.
 _NOT_FOR_A_PROJECT: dict[Path, str] = {
     ("security", "environmentVariableRedaction"): "what hooks see of the environment",
     ("hookline", "trace"): "whether its hooks are recorded",
 }
 
 
-def overreach(checked: Checked) -> Iterator[Finding]:
-    """Fields that count only in settings that are trusted more."""
+def check_overreach(checked: Checked) -> Iterator[Finding]:
+    """Find fields that count only in settings of a more trusted layer."""
     for file in checked.files:
         is_projects = file.source is HookSource.PROJECT and not file.is_claude
         for path, decision in _NOT_FOR_A_PROJECT.items():
             if is_projects and file.value(path) is not None:
-                what = f"a project does not decide {decision}; this is ignored"
+                what = f"a project cannot decide {decision}; this is ignored"
                 remedy = "move it into the user's settings"
                 yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
-        for raw in raw_hooks(file):
+        for raw in find_raw_hooks(file):
             if raw.config.get("managed") is True and file.source is not HookSource.SYSTEM:
                 what = "only the system's settings can make a hook managed; this is ignored"
                 where = (*raw.path, "managed")
@@ -467,26 +468,26 @@ def overreach(checked: Checked) -> Iterator[Finding]:
                 )
 
 
-def prompts(checked: Checked) -> Iterator[Finding]:
-    """Hooks that ask a model, which only an agent can give."""
+def check_prompts(checked: Checked) -> Iterator[Finding]:
+    """Find hooks that ask a model, which only the agent can provide."""
     for file in checked.files:
-        for raw in raw_hooks(file):
+        for raw in find_raw_hooks(file):
             if raw.config.get("type") == "prompt":
                 otherwise = "blocks" if raw.config.get("onFailure") == "block" else "is not run"
-                what = f"it asks a model, and {otherwise} where the agent gives none"
-                remedy = "give one with Hooks(judge=…)"
+                what = f"the hook asks a model, and {otherwise} if the agent provides none"
+                remedy = "provide one with Hooks(judge=…)"
                 where = (*raw.path, "type")
                 yield file.finding("prompt", Severity.HINT, where, what, remedy)
 
 
-def duplicates(checked: Checked) -> Iterator[Finding]:
-    """Each hook that starts the same on the same event and for the same names as one before."""
+def check_duplicates(checked: Checked) -> Iterator[Finding]:
+    """Find hooks that start the same on the same event and for the same names as another."""
     first: dict[object, HookSite] = {}
     for site in checked.hooks:
         hook, matcher = site.hook, site.entry.matcher
         names = matcher.strip() if isinstance(matcher, str) else ""
         names = "" if names == "*" else names
-        # Whatever they are called.
+        # Without the names: the same command under two names is a duplicate too.
         unnamed = msgspec.structs.replace(hook, name="")
         words: object = unnamed.identity()
         if isinstance(hook, CommandHook) and not hook.dialect_event:
@@ -500,7 +501,7 @@ def duplicates(checked: Checked) -> Iterator[Finding]:
             folder, file = os.path.split(earlier.file.path)
             place = f"in {os.path.basename(folder)}/{file}:{earlier.entry.line}"
         runs = "runs once" if earlier.hook.name == hook.name else "runs twice"
-        what = f"the same hook is {place} already, and {runs}"
+        what = f"the same hook is {place} too, and {runs}"
         # Settings of several hosts side by side are often copies.
         severity = Severity.WARNING if in_one else Severity.HINT
         yield site.finding("duplicate", severity, (), what, "remove one of them")

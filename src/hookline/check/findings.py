@@ -1,4 +1,4 @@
-"""A finding is a problem with a weight; where its remedy is certain, it carries that out too."""
+"""A finding is a problem with a severity; if its remedy is certain, it has the fixes for it."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ from hookline.problem import Problem
 
 
 class Severity(StrEnum):
-    """How bad it is: it cannot work, it is hardly meant, it could be better."""
+    """An error cannot work, a warning is probably a mistake, a hint is advice."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
 
 class Replace(msgspec.Struct, frozen=True):
-    """Other text between two offsets of a settings file's text."""
+    """Replaces the text between two offsets of a settings file."""
 
     file: str
     start: int
@@ -27,13 +27,13 @@ class Replace(msgspec.Struct, frozen=True):
 
 
 class MakeExecutable(msgspec.Struct, frozen=True):
-    """The exec bit for everyone who may read the script."""
+    """Sets the exec bit for everyone who may read the script."""
 
     file: str
 
 
 class UnixLineEnds(msgspec.Struct, frozen=True):
-    """Lines that end as a shell wants it."""
+    """Changes a script's line ends to Unix ones."""
 
     file: str
 
@@ -42,10 +42,10 @@ Fix: TypeAlias = Replace | MakeExecutable | UnixLineEnds
 
 
 class Finding(Problem, frozen=True, kw_only=True):
-    """One thing to say about one place; its ``kind`` is the rule that found it.
+    """One problem at one place; its ``kind`` is the rule that found it.
 
-    ``settings`` is the file that ``path`` leads into; ``file``, ``line`` and ``column`` are where
-    to look, which may be in a script. ``fixes`` are done together or not at all.
+    ``settings`` is the file that ``path`` leads into; ``file``, ``line`` and ``column`` are the
+    place, which may be in a script. ``fixes`` are applied together or not at all.
     """
 
     severity: Severity

@@ -1,7 +1,7 @@
-"""Carries out the remedies that are certain: text is changed at its place and nowhere else.
+"""Applies the fixes that are certain: it changes text at its place and nowhere else.
 
-What may be written is the project's and the user's own; a path that leads out of there, by a link
-or otherwise, is left alone, and so is everything of the system's.
+It writes only files of the project and the user; it never writes the system's files, or a file that
+a link or a path puts outside of these folders.
 """
 
 import os
@@ -17,12 +17,12 @@ from hookline.files import read_bounded, write_atomically
 from hookline.pipeline.jsonc import BOM, JsoncError, parse
 from hookline.wire.hooks import HookSource
 
-# A compiled program may need nothing but its exec bit.
+# Large, as a compiled program may need its exec bit.
 _MOST_READ = 64 * 1024 * 1024
 
 
 class FixError(HooklineError):
-    """A remedy that could not be carried out; what was not said to be changed is unchanged."""
+    """A fix that could not be applied; files not reported as changed are unchanged."""
 
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
-    """What the remedies of the findings come to, file by file; nothing is written yet."""
+    """Compute the changes of the findings' fixes, file by file; nothing is written yet."""
     by_file: dict[str, list[Fix]] = {}
     for finding in findings:
         if is_fixable(finding, checked):
@@ -59,33 +59,35 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
         after, mode_after = before, mode
         if path in settings:
             before = settings[path].raw
-            after = _edit(settings[path], [fix for fix in fixes if isinstance(fix, Replace)])
+            after = _edit_settings(
+                settings[path], [fix for fix in fixes if isinstance(fix, Replace)]
+            )
         elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
             after = before.replace(b"\r\n", b"\n")
         if any(isinstance(fix, MakeExecutable) for fix in fixes):
-            # Who may read it may run it; the owner in any case.
+            # Everyone who may read it may run it, and always the owner.
             mode_after = mode | ((mode & 0o444) >> 2) | 0o100
         if (before, mode) != (after, mode_after):
             made.append(Change(path, path in settings, before, after, mode, mode_after))
     return made
 
 
-def _edit(file: CheckedFile, edits: list[Replace]) -> bytes:
+def _edit_settings(file: CheckedFile, edits: list[Replace]) -> bytes:
     text, done = file.document.text, len(file.document.text) + 1
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
-        # An edit that reaches into another comes the next time.
+        # An edit that overlaps another is left for the next round.
         if edit.end < done:
             text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
     try:
         parse(text)
     except JsoncError as error:
-        problem = f"it would no longer be JSON ({error}); mend it by hand"
+        problem = f"the result would not be JSON ({error}); correct the file by hand"
         raise FixError(file.path, problem) from None
     return (BOM if file.raw.startswith(BOM) else b"") + text.encode()
 
 
 def is_fixable(finding: Finding, checked: Checked) -> bool:
-    """Whether there is a remedy to carry out, in files that may be written."""
+    """True if a finding has fixes, all in files that may be written."""
     settings = next((f for f in checked.files if f.path == finding.settings), None)
     if not finding.fixes or settings is None or settings.source is HookSource.SYSTEM:
         return False
@@ -105,17 +107,17 @@ def carry_out(change: Change) -> None:
 
     def refuse_if_changed(content: bytes | None) -> None:
         if content != change.before:
-            raise FixError(change.file, "it has changed in the meantime; check again")
+            raise FixError(change.file, "it has changed since it was read; check again")
 
     if change.is_settings:
-        # Settings have other writers, who wait for each other.
+        # Other commands write settings too, under a lock.
         from hookline.edit import SettingsText, rewrite_settings
 
-        def rewritten(settings: SettingsText) -> str:
+        def write_new_text(settings: SettingsText) -> str:
             refuse_if_changed(settings.raw)
             return change.after.removeprefix(BOM).decode()
 
-        rewrite_settings(change.file, rewritten, backup=False)
+        rewrite_settings(change.file, write_new_text, backup=False)
         return
     try:
         refuse_if_changed(read_bounded(change.file, _MOST_READ))

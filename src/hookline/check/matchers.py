@@ -1,5 +1,5 @@
-"""Matchers that do not compile, that mean something else than they look like, that match nothing,
-or that take for ever."""
+"""Rules for native matchers: those that do not compile, do not mean what they look like, match
+nothing, or take forever."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CheckedFile, definitions
+from hookline.check.reading import Checked, CheckedFile, find_definitions
 from hookline.nearest import ask_which, did_you_mean, nearest, only_one
 from hookline.pipeline.dialects.tools import CLAUDE_NAMES, host_names
 from hookline.pipeline.jsonc import Path
@@ -16,12 +16,12 @@ from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventSpec
 from hookline.wire.tools import NATIVE_TOOLS
 
-# Settings that nobody has reviewed must not keep the checking busy.
+# Longer matchers are not checked: settings that nobody has reviewed must not slow the check down.
 LONGEST = 1_000
-# So many matchers are named in one hint.
+# Name at most this many matchers in one hint.
 _MOST_NAMED = 50
 _PLAIN = r"[A-Za-z0-9_-]+"
-# A star behind a letter or an underscore repeats that character, which nobody wants in a name.
+# A star after a letter or an underscore repeats that character, which no tool's name needs.
 _GLOB = r"(?:^|\|)\^?\*|[A-Za-z0-9_-]\*|(?:^|\|)\{[^{}|]*,[^{}|]*\}"
 _SPACED = r"\s*[A-Za-z0-9_-]+(?:\s*[|,]\s*[A-Za-z0-9_-]+)+\s*"
 PERMISSION_RULE = r"([A-Za-z]\w*)\([^|?]*\)"
@@ -29,8 +29,8 @@ OF_FILES = r".*(?:/|\*?\\?\.(?:[a-z]{1,4}|\{[a-z,]+\})\$?$)"
 
 _MAX_ATTEMPTS = 24
 _SAMPLE_LENGTH = 48
-# What no expression for names expects behind a name; and how one ends, without which some
-# implementations do not even try.
+# Characters that no expression for names expects after a name; and the end of an expression,
+# without which some implementations do not even try.
 _TAILS = ("!", "\x01")
 _NAME_AT_END = re.compile(r"[A-Za-z0-9_]+(?=\$?$)")
 
@@ -42,7 +42,7 @@ _ATOMIC = re.compile(r"\?>")
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a matcher; ``instead`` is what is certainly meant."""
+    """What is wrong with a matcher; ``instead`` is a certain correction."""
 
     rule: str
     severity: Severity
@@ -51,13 +51,13 @@ class Verdict(NamedTuple):
     instead: str | None = None
 
 
-def matchers(checked: Checked) -> Iterator[Finding]:
-    """What is wrong with each matcher, the surest of it alone; those for tools that nobody has
-    declared are told together."""
+def check_matchers(checked: Checked) -> Iterator[Finding]:
+    """Find what is wrong with each matcher, only the surest problem of each; one finding names all
+    matchers of a file that match no known tool."""
     known = NATIVE_TOOLS | checked.declared
     for file in checked.files:
         strange: list[tuple[Path, str]] = []
-        for key, path, definition in definitions(file) if not file.is_claude else ():
+        for key, path, definition in find_definitions(file) if not file.is_claude else ():
             event, text = file.dialect.event_for(key), definition.get("matcher")
             if event is None or not isinstance(text, str) or len(text) > LONGEST:
                 continue
@@ -71,29 +71,29 @@ def matchers(checked: Checked) -> Iterator[Finding]:
                 verdict = _judge_trigger(text, spec, matches)
             elif verdict is None and spec.search:
                 verdict = _judge_tool(text, matches, known)
-                if verdict is None and is_strange(text, matches, known):
+                if verdict is None and matches_no_tool(text, matches, known):
                     strange.append(((*path, "matcher"), text))
             if verdict is not None:
                 rule, severity, message, remedy, instead = verdict
                 at = (*path, "matcher")
-                fixes = file.replaced(at, instead) if instead is not None else ()
+                fixes = file.replace_value(at, instead) if instead is not None else ()
                 yield file.finding(
                     rule, severity, at, message, remedy, fixes=fixes, event=event.value
                 )
         if strange:
-            yield tell_strange(file, strange, "tool of Gemini CLI, LLxprt Code or Claude Code")
+            yield report_unmatched(file, strange, "tool of Gemini CLI, LLxprt Code or Claude Code")
 
 
-def is_strange(text: str, matches: Match, known: Iterable[str]) -> bool:
-    """Whether a matcher matches no known tool. What "hookline mcp" and Claude Code call the tools
-    of MCP servers is theirs, whatever these are."""
+def matches_no_tool(text: str, matches: Match, known: Iterable[str]) -> bool:
+    """True if a matcher matches no known tool. Names that "hookline mcp" and Claude Code give to
+    tools of MCP servers are not known here, so they are not judged."""
     if re.match(r"[\^(?:]*mcp__[\w-]+__", text):
         return False
     return not any(does_match(matches, name) for name in known)
 
 
-def tell_strange(file: CheckedFile, strange: Sequence[tuple[Path, str]], known: str) -> Finding:
-    """The hint for all matchers of a file that match no ``known`` tool."""
+def report_unmatched(file: CheckedFile, strange: Sequence[tuple[Path, str]], known: str) -> Finding:
+    """Make the hint for all matchers of a file that match no ``known`` tool."""
     texts = list(dict.fromkeys(text for _, text in strange))
     shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
     shown += f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
@@ -108,43 +108,43 @@ def tell_strange(file: CheckedFile, strange: Sequence[tuple[Path, str]], known: 
 
 
 def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict | None:
-    """What is wrong with it whatever the names are that it is for."""
+    """Judge a matcher by its text, whatever names it is for."""
     if spec.target is None:
         what = f"{spec.event.value} has nothing to match, so its hooks run every time"
         remedy = "remove the matcher, and look at the input in the script"
         return Verdict("matcher-ignored", Severity.WARNING, what, remedy)
     if re.fullmatch(_SPACED, text) and re.search(r"[\s,]", text):
         meant = "|".join(word.strip() for word in re.split("[|,]", text))
-        what = f"{text!r} is a regular expression: its commas and spaces stand for themselves"
+        what = f"{text!r} is a regular expression, so it matches commas and spaces literally"
         return Verdict("matcher-separator", Severity.ERROR, what, f"write {meant}", meant)
     rule = re.fullmatch(PERMISSION_RULE, text)
     if rule is not None and rule[1] in {*NATIVE_TOOLS, *CLAUDE_NAMES}:
-        what = f"{text!r} looks like a permission rule; a matcher sees the tool's name alone"
+        what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
         remedy = f"write {rule[1]}, and look at tool_input in the script"
         return Verdict("matcher-rule", Severity.ERROR, what, remedy)
     if re.search(_GLOB, text):
         severity = Severity.ERROR if problem else Severity.WARNING
         if re.match(OF_FILES, text):
-            return _name_of_files(text, severity, is_tool=spec.search)
+            return _judge_file_name(text, severity, is_tool=spec.search)
         meant = re.sub(r"\{([^{}|]*,[^{}|]*)\}", lambda m: f"({m[1].replace(',', '|')})", text)
         meant = re.sub(r"(?<![.)\]])[*]", ".*", meant)
-        what = f"{text!r} is written as a glob, and is read as a regular expression"
+        what = f"{text!r} is written as a glob, but is read as a regular expression"
         return Verdict("matcher-glob", severity, what, f"write {meant}")
     if problem is not None:
-        remedy = "correct it; until then only a name that is equal to it matches"
+        remedy = "correct it; until then it matches only a name equal to it"
         return Verdict("matcher-regex", Severity.ERROR, problem.message, remedy)
     if re.search(r"[)\]][*+{]", text):
-        name = exploding_name(text, search=spec.search)
+        name = find_exploding_name(text, search=spec.search)
         if name is not None:
-            what = f"{text!r} can take for ever on names such as {name[:12]}…"
-            remedy = "do not repeat what is itself a repetition, or alternatives that overlap"
+            what = f"{text!r} can take forever on names such as {name[:12]}…"
+            remedy = "do not nest repetitions, or repeat alternatives that overlap"
             return Verdict("matcher-explodes", Severity.WARNING, what, remedy)
     return None
 
 
-def _name_of_files(text: str, severity: Severity, *, is_tool: bool) -> Verdict:
+def _judge_file_name(text: str, severity: Severity, *, is_tool: bool) -> Verdict:
     seen = "tool" if is_tool else "trigger"
-    what = f"{text!r} looks like the name of files; a matcher sees the name of the {seen} alone"
+    what = f"{text!r} looks like a file name; a matcher sees only the {seen}'s name"
     remedy = "look at tool_input in the script" if is_tool else "remove it"
     return Verdict("matcher-file", severity, what, remedy)
 
@@ -153,7 +153,7 @@ def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None
     known = spec.triggers
     unknown = [word for word in find_words(text) if word not in known]
     if any(does_match(matches, name) for name in known):
-        # A regular expression may well be wider than the list; a plain word may not.
+        # A regular expression may match more than the list; a plain word may not.
         if not unknown:
             return None
         severity, what = Severity.WARNING, f"{unknown[0]!r} never happens"
@@ -166,52 +166,52 @@ def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None
         severity,
         f"{what} on {spec.event.value}",
         remedy or f"its {spec.target} is {', '.join(known)}",
-        with_word(text, unknown[0], one) if one else None,
+        replace_word(text, unknown[0], one) if one else None,
     )
 
 
 def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | None:
     words = find_words(text)
     if any(does_match(matches, name) for name in known):
-        # One misspelt name may stand among good ones.
+        # One name may be misspelt beside good ones.
         for word in words:
             if any(word in name for name in (*known, *CLAUDE_NAMES)):
                 continue
             one = only_one(word, known)
             if one is not None and one.lower() != word.lower():
                 what, remedy = f"no known tool is called {word!r}", did_you_mean([one])
-                meant = with_word(text, word, one)
+                meant = replace_word(text, word, one)
                 return Verdict("matcher-tool", Severity.WARNING, what, remedy, meant)
         return None
     claude = [name for name in CLAUDE_NAMES if does_match(matches, name)]
     if claude:
         ours = sorted({tool for name in claude if name in words for tool in host_names(name)})
-        said = f"Gemini CLI and LLxprt Code say {'|'.join(ours)}"
-        remedy = said if ours else "see what your agent calls them"
-        what = f"{text!r} matches Claude Code's names of tools alone"
+        said = f"write {'|'.join(ours)}, as Gemini CLI and LLxprt Code call them"
+        remedy = said if ours else "write the names that your agent has for them"
+        what = f"{text!r} matches only Claude Code's names of tools"
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     if re.match(OF_FILES, text):
-        return _name_of_files(text, Severity.WARNING, is_tool=True)
+        return _judge_file_name(text, Severity.WARNING, is_tool=True)
     near = {word: found for word in words if (found := nearest(word, known, cutoff=0.75))}
     if near and "mcp" not in text:
         word, found = next(iter(near.items()))
         one = only_one(word, known)
         slip = "case counts" if found[0].lower() == word.lower() else "a typing error"
         what = f"{text!r} matches no known tool ({slip}?)"
-        instead = with_word(text, word, one) if one else None
+        instead = replace_word(text, word, one) if one else None
         remedy = did_you_mean([one] if one else found)
         return Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
     return None
 
 
 def find_words(text: str) -> list[str]:
-    """The plain names among the alternatives of a matcher, anchors left out."""
+    """Return the plain names among the alternatives of a matcher, without anchors."""
     group = re.fullmatch(r"\^?\((?:\?:)?([^()]*)\)\$?", text)
     words = [word.strip("^$") for word in (group[1] if group else text).split("|")]
     return [word for word in words if re.fullmatch(_PLAIN, word)]
 
 
-def with_word(text: str, word: str, instead: str) -> str:
+def replace_word(text: str, word: str, instead: str) -> str:
     return re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", instead, text)
 
 
@@ -223,8 +223,8 @@ def does_match(matches: Match, name: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """Something in an expression: a sample of what it matches, whether it may be left out or
-    goes on without an end, and whether it is nothing but repetition."""
+    """A part of an expression: a sample of what it matches, whether it is optional or unbounded,
+    and whether it is nothing but a repetition."""
 
     sample: str
     optional: bool = False
@@ -232,16 +232,15 @@ class _Part(NamedTuple):
     only_repeats: bool = False
 
 
-def exploding_name(text: str, *, search: bool) -> str | None:
-    """A name that may use up a matcher's time, made from its structure; None where none was found.
+def find_exploding_name(text: str, *, search: bool) -> str | None:
+    """Make a name from a matcher's structure that may use up its time; None if none was found.
 
-    A repetition of what is nothing but a repetition can be read in exponentially many ways; some
-    hosts try them all. Where alternatives overlap it depends, so such names are tried, in bounded
-    time.
+    A repetition of nothing but a repetition can match in exponentially many ways; some hosts try
+    them all. Overlapping alternatives may explode or not, so such names are tried, in bounded time.
     """
     reader = _Reader(text)
     try:
-        reader.alternatives("")
+        reader.read_alternatives("")
     except RecursionError:
         return None
     for prefix, unit in reader.nested:
@@ -264,8 +263,8 @@ def exploding_name(text: str, *, search: bool) -> str | None:
 
 
 class _Reader:
-    """Goes through an expression; ``nested`` are repetitions of repetitions and ``repeated`` all
-    other groups that repeat without an end, each with what leads up to it."""
+    """Reads an expression. ``nested`` are repetitions of repetitions and ``repeated`` all other
+    groups that repeat without a limit, each with the text before it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -273,19 +272,19 @@ class _Reader:
         self.nested: list[tuple[str, str]] = []
         self.repeated: list[tuple[str, list[str]]] = []
 
-    def alternatives(self, prefix: str) -> list[_Part]:
-        """The alternatives up to the end of the group."""
-        parts = [self._sequence(prefix)]
+    def read_alternatives(self, prefix: str) -> list[_Part]:
+        """Read the alternatives up to the end of the group."""
+        parts = [self._read_sequence(prefix)]
         while self._peek() == "|":
             self.at += 1
-            parts.append(self._sequence(prefix))
+            parts.append(self._read_sequence(prefix))
         return parts
 
-    def _sequence(self, prefix: str) -> _Part:
+    def _read_sequence(self, prefix: str) -> _Part:
         parts: list[_Part] = []
         while (character := self._peek()) and character not in "|)":
             leading = prefix + "".join(part.sample for part in parts if not part.optional)
-            parts.append(self._repetition(leading))
+            parts.append(self._read_repetition(leading))
         endless = [p.sample for p in parts if (p.endless or p.only_repeats) and p.sample]
         needed = [part.sample for part in parts if not part.optional and part.sample]
         return _Part(
@@ -294,9 +293,9 @@ class _Reader:
             only_repeats=bool(endless) and set(needed) <= {endless[0]},
         )
 
-    def _repetition(self, prefix: str) -> _Part:
-        """An atom and how often it comes."""
-        units, is_group = self._atom(prefix)
+    def _read_repetition(self, prefix: str) -> _Part:
+        """Read an atom and its quantifier."""
+        units, is_group = self._read_atom(prefix)
         found = _QUANTIFIER.match(self.text, self.at)
         sample = units[0].sample
         if found is None:
@@ -314,15 +313,15 @@ class _Reader:
                 self.repeated.append((prefix, [*samples, "".join(samples)]))
         return _Part(sample, optional=optional, endless=endless and not possessive)
 
-    def _atom(self, prefix: str) -> tuple[list[_Part], bool]:
-        """What stands here, and whether it is a group."""
+    def _read_atom(self, prefix: str) -> tuple[list[_Part], bool]:
+        """Read one atom; return its alternatives, and whether it is a group."""
         character = self._take()
         if character == "(":
             looking = _NOT_TAKEN.match(self.text, self.at)
             atomic = _ATOMIC.match(self.text, self.at)
             opening = _GROUP.match(self.text, self.at) or looking or atomic
             self.at = opening.end() if opening else self.at
-            parts = self.alternatives(prefix)
+            parts = self.read_alternatives(prefix)
             self._take()
             if looking:
                 return [_Part("", optional=True)], False
@@ -330,7 +329,7 @@ class _Reader:
         if character == "[":
             negated = self._peek() == "^"
             start = self.at + negated
-            # A bracket that comes first is one of the set.
+            # A bracket that comes first belongs to the set.
             end = self.text.find("]", start + 1)
             end = len(self.text) if end < 0 else end
             members, self.at = self.text[start:end], end + 1

@@ -1,6 +1,6 @@
-"""Text that a script prints beside its answer; read from the script, so no more than a hint.
+"""Finds text that a script prints beside its answer, by reading the script, so only as a hint.
 
-A stray line before the JSON is survived, with a warning at every event; it belongs on stderr.
+hookline ignores a stray line before the JSON, with a warning at every event; it belongs on stderr.
 """
 
 import re
@@ -10,10 +10,10 @@ import msgspec
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked
-from hookline.check.scripts import found_scripts
+from hookline.check.scripts import find_scripts
 from hookline.pipeline.jsonc import line_and_column
 
-# What answers with JSON, and what prints plain words, in one line and to nowhere else.
+# Code that answers with JSON, and code that prints plain words in one line, to stdout.
 _SHELL_ANSWER = (
     r"""(?:echo|printf)\b[^\n#]*['"][ \t]*\{|\bjq -\w*n|<<-?[ \t]*['"]?\w+['"]?[ \t]*\n[ \t]*\{"""
 )
@@ -25,18 +25,18 @@ _PYTHON_WORDS = (
     r"""(?m)^[ \t]*(print)\([ \t]*f?("[^"\n{\[]*"|'[^'\n{\[]*')[^\n]*\)[ \t]*(?:\#.*)?$"""
 )
 _TRACE_TO_STDOUT = r"(?m)^[^#\n]*\b(BASH_XTRACEFD)=1\b"
-# In these the output goes elsewhere: a function's or a block's may be redirected as a whole.
+# Output may go elsewhere here: a function or a block may be redirected as a whole.
 _MOVED = r"(?m)\bexec\b[^\n]*>|^[ \t]*\}[ \t]*(?:>|\||1>)|\bdone[ \t]*[>|]"
 _CONTINUED = ("\\", "|", "$(", "`")
-# Expressions are tried on short lines and not too many of them: nobody has reviewed these yet.
+# Search only a limited number of short lines, as nobody has reviewed these scripts yet.
 _LONGEST_LINE = 1_000
 _MOST_LINES = 5_000
 
 
-def noise(checked: Checked) -> Iterator[Finding]:
-    """The first stray line of each script that answers with JSON."""
+def check_noise(checked: Checked) -> Iterator[Finding]:
+    """Find the first stray line of each script that answers with JSON."""
     seen: set[str] = set()
-    for _, _, script in found_scripts(checked):
+    for _, _, script in find_scripts(checked):
         if script is None or script.path in seen or script.kind not in ("sh", "python"):
             continue
         seen.add(script.path)
@@ -56,7 +56,7 @@ def noise(checked: Checked) -> Iterator[Finding]:
             what = "set -x goes to stdout here, among the answer"
         elif not is_moved and re.search(answer, text):
             for found in re.finditer(words, text):
-                # A line that goes on with one before it may go elsewhere.
+                # A line that continues the one before it may be piped elsewhere.
                 is_continued = text[: found.start()].rstrip(" \t\n").endswith(_CONTINUED)
                 elsewhere = "file=" in found[0] if script.kind == "python" else is_continued
                 if not elsewhere:

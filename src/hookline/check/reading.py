@@ -1,7 +1,6 @@
 """Reads settings once for all rules: as the engine reads them, and as they are written.
 
-A rule gets the raw objects with their paths, for what is wrong there, and each hook as the engine
-registers it, for what will come of it.
+A rule gets the raw objects with their paths, and each hook as the engine registers it.
 """
 
 import os
@@ -38,8 +37,8 @@ _BESIDE_EVENTS = frozenset({"description", "$schema"})
 
 
 class CheckedFile(msgspec.Struct, frozen=True, eq=False):
-    """A settings file that could be parsed, or one of a plugin; ``bases`` lead to its objects of
-    events."""
+    """A settings file or a plugin's file that could be parsed; ``bases`` are the paths to its
+    objects of events."""
 
     path: str
     source: HookSource
@@ -51,16 +50,16 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_claude(self) -> bool:
-        """Whether it is written for Claude Code."""
+        """True if it is written for Claude Code."""
         return self.dialect.name == "claude"
 
     @property
     def is_own(self) -> bool:
-        """Whether every key in it is ours."""
+        """True if no other program reads the file, so that every key in it is ours."""
         return not self.is_claude and not is_foreign_file(self.path)
 
     def value(self, path: Path) -> Any:
-        """The value at a path, None where there is none."""
+        """Return the value at a path, None if there is none."""
         return value_at(self.document.value, path)
 
     def finding(
@@ -76,7 +75,7 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
         fixes: Sequence[Fix] = (),
         **about: str,
     ) -> Finding:
-        """A finding about the value at a path; ``at`` is another one to look at."""
+        """Make a finding about the value at a path; ``at`` is another path to show."""
         where = at if at is not None else path
         span = self.document.span(where) if at_key else None
         line, column = self.document.place_of(span.key) if span else self.document.place(where)
@@ -94,17 +93,19 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
             **about,
         )
 
-    def renamed_key(self, path: Path, name: str) -> tuple[Fix, ...]:
-        """The edit that spells a key differently; none where that key is there already."""
+    def rename_key(self, path: Path, name: str) -> tuple[Fix, ...]:
+        """Make the edit that renames a key; none if the new key is there already."""
         span = self.document.span(path)
         if span is None or name in self.value(path[:-1]):
             return ()
-        return (Replace(self.path, span.key, span.key_end, _json(name)),)
+        return (Replace(self.path, span.key, span.key_end, _write_json(name)),)
 
-    def replaced(self, path: Path, value: object) -> tuple[Fix, ...]:
-        """The edit that writes another value."""
+    def replace_value(self, path: Path, value: object) -> tuple[Fix, ...]:
+        """Make the edit that writes another value."""
         span = self.document.span(path)
-        return () if span is None else (Replace(self.path, span.start, span.end, _json(value)),)
+        return (
+            () if span is None else (Replace(self.path, span.start, span.end, _write_json(value)),)
+        )
 
 
 class RawHook(msgspec.Struct, frozen=True, eq=False):
@@ -151,17 +152,17 @@ class HookSite(msgspec.Struct, frozen=True, eq=False):
 
 
 class CommandSite(HookSite, frozen=True, eq=False):
-    """The same of a hook that is a process."""
+    """A hook that is a process, and where it is written."""
 
     hook: CommandHook
 
 
 class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Everything there is to check.
+    """Everything that rules check.
 
-    ``problems`` are what the engine has to say about it, files that nobody can read included.
-    ``tools`` are the host's as far as settings say what they are in Claude Code, ``declared`` the
-    names of all that they declare, and ``unread`` are files of Claude Code's that nobody asked for.
+    ``problems`` are those that the engine reports, unreadable files included. ``tools`` are the
+    host's tools that settings declare as Claude Code's, ``declared`` the names of all declared
+    tools, and ``unread`` are files of Claude Code's that are there and not read.
     """
 
     files: tuple[CheckedFile, ...]
@@ -177,7 +178,7 @@ class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def broken(self) -> tuple[Problem, ...]:
-        """The files that nobody can read."""
+        """The files that cannot be read."""
         return tuple(each for each in self.problems if each.broken and each.kind != "bad-plugin")
 
     @property
@@ -196,10 +197,10 @@ def read(
     claude: bool | None = None,
     plugins: Iterable[str] = (),
 ) -> Checked:
-    """Read the files there are, highest priority first, and of Claude Code's files and plugins what
-    an agent would; never raises."""
+    """Read the files that exist, highest priority first, and Claude Code's files and plugins as an
+    agent would; never raises."""
     claude_files = tuple(claude_files)
-    # What is checked is what was read: another process may be writing.
+    # Check the texts that the engine read: another process may be writing the files.
     texts: dict[str, tuple[bytes, Document]] = {}
     sources = Sources(
         files,
@@ -232,7 +233,7 @@ def read(
             try:
                 read_again = read_settings_file(path)
             except SettingsFileError:
-                # It is among the problems.
+                # The engine has reported it in the problems.
                 continue
             if read_again is not None:
                 of_plugin = CheckedFile(path, source, DIALECTS["claude"], *read_again)
@@ -257,13 +258,13 @@ def read(
 def _find_sites(
     files: Iterable[CheckedFile], entries: Iterable[HookRegistryEntry]
 ) -> Iterator[HookSite]:
-    """What is written and what was registered of it, which are in the same order in each file."""
+    """Pair each hook as written with its registry entry; both are in the file's order."""
     registered: dict[str | None, deque[HookRegistryEntry]] = {}
     for entry in entries:
         registered.setdefault(entry.file, deque()).append(entry)
     for file in files:
         left = registered.get(file.path, deque())
-        for written in raw_hooks(file):
+        for written in find_raw_hooks(file):
             if left and _is_read_as(written, left[0]):
                 entry = left.popleft()
                 hook = entry.hook
@@ -290,8 +291,8 @@ def _is_read_as(written: RawHook, entry: HookRegistryEntry) -> bool:
     )
 
 
-def event_keys(file: CheckedFile) -> Iterator[tuple[str, Path]]:
-    """The keys of a file that stand where events do, each with its path."""
+def find_event_keys(file: CheckedFile) -> Iterator[tuple[str, Path]]:
+    """Yield the keys of a file where events are expected, each with its path."""
     for base in file.bases:
         hooks = file.value(base)
         for key in hooks if isinstance(hooks, Mapping) else ():
@@ -300,23 +301,23 @@ def event_keys(file: CheckedFile) -> Iterator[tuple[str, Path]]:
                 yield key, (*base, key)
 
 
-def definitions(file: CheckedFile) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
-    """The definitions of a file: the key of the event, the path, the object."""
-    for key, path in event_keys(file):
+def find_definitions(file: CheckedFile) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
+    """Yield the definitions of a file: the key of the event, the path, the object."""
+    for key, path in find_event_keys(file):
         listed = file.value(path)
         for index, definition in enumerate(listed) if isinstance(listed, list) else ():
             if isinstance(definition, Mapping):
                 yield key, (*path, index), definition
 
 
-def raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
-    """The objects of a file where hooks are expected."""
-    for key, path, definition in definitions(file):
+def find_raw_hooks(file: CheckedFile) -> Iterator[RawHook]:
+    """Yield the objects of a file where hooks are expected."""
+    for key, path, definition in find_definitions(file):
         listed = definition.get("hooks")
         for index, config in enumerate(listed) if isinstance(listed, list) else ():
             if isinstance(config, Mapping):
                 yield RawHook(file, key, (*path, "hooks", index), config)
 
 
-def _json(value: object) -> str:
+def _write_json(value: object) -> str:
     return codec.encode(value).decode()

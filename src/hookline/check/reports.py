@@ -1,6 +1,6 @@
-"""Findings for programs that show them beside the code: GitHub's workflow commands, and SARIF.
+"""Writes findings for programs that show them beside the code: GitHub's commands, and SARIF.
 
-Both want a path from the root of the repository; a file that is elsewhere keeps its whole path.
+Both need paths from the root of the repository; a file outside of it keeps its whole path.
 """
 
 import os
@@ -20,10 +20,10 @@ _HELP = f"{SITE}reference/failures.html#rules-of-hookline-check"
 
 
 def find_root(directory: str) -> str | None:
-    """The repository that a directory is in, None if it is in none."""
+    """Find the repository that a directory is in; None if it is in none."""
     here, parent = directory, ""
     while here != parent:
-        # In a worktree it is a file.
+        # .git is a file in a worktree.
         if os.path.exists(os.path.join(here, ".git")):
             return here
         here, parent = os.path.dirname(here), here
@@ -31,7 +31,7 @@ def find_root(directory: str) -> str | None:
 
 
 def find_below(root: str, file: str) -> str | None:
-    """The path of a file from a root, None for one that is elsewhere."""
+    """Return the path of a file from a root; None for a file outside of it."""
     for start, path in ((root, file), (os.path.realpath(root), os.path.realpath(file))):
         below = os.path.join(start, "")
         if path.startswith(below):
@@ -40,7 +40,7 @@ def find_below(root: str, file: str) -> str | None:
 
 
 def write_commands(findings: Sequence[Finding], root: str) -> Iterator[str]:
-    """A workflow command for each finding."""
+    """Write a workflow command for each finding."""
     for finding in findings:
         properties = {
             "file": find_below(root, finding.file) or finding.file,
@@ -60,7 +60,7 @@ def _escape(text: str) -> str:
 
 
 def make_sarif(findings: Sequence[Finding], root: str, *, version: str) -> dict[str, Any]:
-    """A SARIF log with one run."""
+    """Make a SARIF log with one run."""
     rules = list(RULE_MEANINGS)
     return {
         "$schema": _SCHEMA,

@@ -1,6 +1,6 @@
-"""Scripts that are missing or cannot be started, and Python scripts that could be kept warm.
+"""Finds scripts that are missing or cannot be started, and Python scripts that could be kept warm.
 
-It is told by looking at the files: nothing is run.
+It only reads the files and runs nothing.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ from hookline.pipeline.programs import (
 )
 from hookline.wire.hooks import HookSource
 
-# Enough for any script; a program that was compiled is recognised by its beginning.
+# Enough for any script, and for recognising a compiled program by its beginning.
 MOST_READ = 262_144
 LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
-    """A script that is there: its text, and what will read it.
+    """A script that exists: its text, and what starts it.
 
-    ``shebang`` are the words that run it by its first line, None where that names nothing.
+    ``shebang`` are the words of its first line, None without one.
     """
 
     site: CommandSite
@@ -46,12 +46,12 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether ``content`` is all of it."""
+        """True if ``content`` is all of it."""
         return len(self.content) < MOST_READ
 
     @property
     def kind(self) -> str | None:
-        """The kind of interpreter that reads it; a shell what names no other."""
+        """The kind of interpreter that reads it; a shell if the script names no other."""
         if self.started.interpreter is not None:
             return self.started.interpreter
         if self.shebang is None:
@@ -60,31 +60,32 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
         return found.kind if found is not None else None
 
 
-def scripts(checked: Checked) -> Iterator[Finding]:
-    """What keeps each hook's script, or program, from being started."""
+def check_scripts(checked: Checked) -> Iterator[Finding]:
+    """Find what keeps each hook's script or program from starting."""
     seen: set[tuple[str, bool]] = set()
-    for site, started, script in found_scripts(checked):
+    for site, started, script in find_scripts(checked):
         if script is None and site.hook.args is not None and " " in site.hook.command:
-            what = f"with args the command is one program; none is called {site.hook.command!r}"
-            remedy = "write the program as the command, and its arguments into args"
+            what = f"with args the command is one program, and there is no {site.hook.command!r}"
+            remedy = "write only the program as the command, and its arguments into args"
             yield site.finding("program-missing", Severity.ERROR, ("command",), what, remedy)
             continue
         if script is not None:
-            # Many hooks may share a script, and one remedy serves them all.
+            # Report a script once, even if many hooks share it.
             use = script.path, script.started.interpreter is None
             if use not in seen:
                 seen.add(use)
-                yield from _startable(script, checked)
+                yield from _check_startable(script, checked)
         elif started is not None and started.script is not None:
-            yield _unusable(site, started, started.script)
+            yield _report_unusable(site, started, started.script)
         if started is None or started.program == started.script or started.program_file is not None:
             continue
-        # A program that is no script of the hook's own.
+        # A missing program that is not the hook's own script.
         name, severity = started.program, Severity.ERROR
         if "/" in name:
             what, remedy = f"there is no program {name}", "install it, or correct the path"
         elif os.path.isfile(os.path.join(started.cwd, name)):
-            what, remedy = f"{name} is a file here, and is not looked for here", f"write ./{name}"
+            what = f"{name} is a file here, but programs are found only on the PATH"
+            remedy = f"write ./{name}"
         else:
             # An agent may have another PATH.
             severity = Severity.WARNING
@@ -93,8 +94,8 @@ def scripts(checked: Checked) -> Iterator[Finding]:
         yield site.finding("program-missing", severity, ("command",), what, remedy)
 
 
-def uncovered(checked: Checked) -> Iterator[Finding]:
-    """What of a project's hooks no review can cover, and the form that one could."""
+def check_uncovered(checked: Checked) -> Iterator[Finding]:
+    """Find parts of a project's hooks that a review cannot cover, and how to write them instead."""
     from hookline.pipeline.trust.coverage import cover
 
     for site in checked.commands:
@@ -112,10 +113,10 @@ def uncovered(checked: Checked) -> Iterator[Finding]:
             yield site.finding("uncovered", Severity.HINT, ("command",), what, each.remedy)
 
 
-def warmth(checked: Checked) -> Iterator[Finding]:
-    """Hooks whose ``warm`` does nothing, and for each file those that it is missing from."""
+def check_warmth(checked: Checked) -> Iterator[Finding]:
+    """Find hooks whose ``warm`` has no effect, and for each file the hooks that could have it."""
     missing: dict[str, list[CommandSite]] = {}
-    for site, _, script in found_scripts(checked):
+    for site, _, script in find_scripts(checked):
         asked = site.raw.config.get("warm")
         is_python = script is not None and script.kind == "python"
         if asked is True and (why := _why_cold(site, checked)) is not None:
@@ -130,7 +131,7 @@ def warmth(checked: Checked) -> Iterator[Finding]:
         ):
             missing.setdefault(site.file.path, []).append(site)
     for first, *others in missing.values():
-        what = "this Python script would start in a millisecond or two if it were kept warm"
+        what = "this Python script would start in a millisecond or two if kept warm"
         remedy = 'add "warm": true'
         if others:
             sites = ((" ".join(s.hook.name.split()), s.entry.line) for s in (first, *others))
@@ -143,7 +144,7 @@ def warmth(checked: Checked) -> Iterator[Finding]:
 def _why_cold(site: CommandSite, checked: Checked) -> str | None:
     from hookline.pipeline.runner.warm.script import python_script
 
-    argv = argv_of(site.hook, variables_of(site, checked))
+    argv = argv_of(site.hook, find_variables(site, checked))
     if argv is None:
         return "its command needs a shell"
     try:
@@ -152,18 +153,18 @@ def _why_cold(site: CommandSite, checked: Checked) -> str | None:
         found = python_script(argv, program=argv[0], cwd=checked.cwd)
         return found if isinstance(found, str) else None
     except ValueError:
-        return "no program can be called that"
+        return "no program can have such a name"
 
 
 @functools.lru_cache(maxsize=1)
-def found_scripts(
+def find_scripts(
     checked: Checked,
 ) -> tuple[tuple[CommandSite, Started | None, Script | None], ...]:
-    """For each hook what it starts, and its script if there is one to read."""
-    # Kept for the other rules that look at scripts.
+    """Find what each hook starts, and its script if it can be read."""
+    # Cached, as several rules look at scripts.
     found = []
     for site in checked.commands:
-        variables = variables_of(site, checked)
+        variables = find_variables(site, checked)
         started = started_by(
             site.hook,
             variables,
@@ -184,8 +185,8 @@ def found_scripts(
     return tuple(found)
 
 
-def variables_of(site: CommandSite, checked: Checked) -> dict[str, str]:
-    """What the hook finds in its environment, beside what it inherits."""
+def find_variables(site: CommandSite, checked: Checked) -> dict[str, str]:
+    """Return the variables that hookline sets for the hook."""
     variables = hook_variables(
         project_dir=checked.project_dir,
         cwd=checked.cwd,
@@ -196,17 +197,17 @@ def variables_of(site: CommandSite, checked: Checked) -> dict[str, str]:
     return {**variables, **own_variables(site.hook, variables)}
 
 
-def _unusable(site: CommandSite, started: Started, name: str) -> Finding:
-    """What makes the script no file that can be read."""
+def _report_unusable(site: CommandSite, started: Started, name: str) -> Finding:
+    """Report why the script cannot be read."""
     path = started.script_file or ""
     if os.path.isfile(path):
-        what, remedy = f"{name} cannot be read", "change its permissions"
+        what, remedy = f"{name} cannot be read", f"run chmod +r {name}"
     elif os.path.isdir(path):
-        what, remedy = f"{name} is a directory", "name the script in it"
+        what, remedy = f"{name} is a directory", "write the path of the script in it"
     elif os.path.exists(path):
-        what, remedy = f"{name} is not a regular file", "put a script there"
+        what, remedy = f"{name} is not a regular file", "replace it with a script"
     else:
-        blocks = ", and python then exits with 2, which blocks"
+        blocks = "; Python then exits with 2, which blocks"
         what = f"there is no script {name}{blocks if started.interpreter == 'python' else ''}"
         from hookline.nearest import nearest
 
@@ -217,14 +218,14 @@ def _unusable(site: CommandSite, started: Started, name: str) -> Finding:
         if near:
             remedy = f"did you mean {os.path.join(os.path.dirname(name), near[0])}?"
         elif site.file.source is HookSource.USER and not os.path.isabs(name):
-            remedy = "a user's hook runs in any project: write its whole path"
+            remedy = "write its whole path, as a user's hook runs in any project"
         else:
             remedy = "create it, or correct the path"
     return site.finding("script-missing", Severity.ERROR, ("command",), what, remedy)
 
 
-def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
-    """What is wrong with a script that is there: its permissions, its first line, its line ends."""
+def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
+    """Find what is wrong with a script: its permissions, its first line, its line ends."""
 
     def finding(code: str, what: str, remedy: str, *fixes: Fix) -> Finding:
         where = ("command",)
@@ -238,19 +239,19 @@ def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
     if by_itself and shebang is None:
         language = LANGUAGES.get(os.path.splitext(name)[1])
         if language is not None:
-            what = f"{name} does not say what runs it, so a shell would"
+            what = f"{name} has no #! line, so a shell would run it"
             yield finding("script-shebang", what, f"begin it with #!/usr/bin/env {language}")
         elif not script.started.by_shell and b"\0" not in content[:512]:
-            what = f"{name} does not say what runs it"
+            what = f"{name} has no #! line, so it cannot start"
             yield finding("script-shebang", what, "begin it with #!/bin/sh")
     if b"\r\n" in content:
-        # They end a shell's lines, and the name of the interpreter; Python does not mind.
+        # A shell reads \r as text, and so does the kernel in the first line; Python ignores it.
         in_shebang = by_itself and shebang is not None and shebang[-1].endswith("\r")
         if script.kind == "sh" or in_shebang:
             offset = content.index(b"\r\n")
             line = content.count(b"\n", 0, offset) + 1
             column = offset - content.rfind(b"\n", 0, offset)
-            what = "the lines end as on Windows, which the interpreter takes for text"
+            what = "the script has Windows line ends, which the interpreter reads as text"
             line_ends = UnixLineEnds(script.path)
             found = finding("script-crlf", what, "save it with Unix line ends", line_ends)
             yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
@@ -258,13 +259,13 @@ def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
     at = program_at(shebang or ())
     if not by_itself or shebang is None or at is None:
         return
-    # An interpreter that the first line names and nobody has.
+    # An interpreter that the first line names and that does not exist.
     program = shebang[at]
     if at == 0:
         is_there = os.path.exists(program)
         remedy = f"install it, or write #!/usr/bin/env {os.path.basename(program)}"
     elif " " in program:
-        # The system hands on what stands behind env as one word.
+        # The kernel passes everything after env as one word.
         is_there, remedy = False, f"write #!/usr/bin/env -S {program}"
     else:
         path = checked.environ.get("PATH", os.defpath)
@@ -272,6 +273,6 @@ def _startable(script: Script, checked: Checked) -> Iterator[Finding]:
         remedy = "install it, or correct the first line"
     if not is_there:
         shown = os.fsencode(program).decode(errors="replace")
-        what = f"the first line names {shown}, which is not there"
+        what = f"the first line names {shown}, which does not exist"
         found = finding("script-interpreter", what, remedy)
         yield msgspec.structs.replace(found, file=script.path, line=1, column=3)

@@ -1,4 +1,4 @@
-"""Hooks that are servers: URLs that no hook is sent to, and headers that lack what they name."""
+"""Rules for http hooks: URLs that hookline never sends to, and headers that lack variables."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from hookline.wire.hooks import HookSource, HttpHook
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-def servers(checked: Checked) -> Iterator[Finding]:
-    """What keeps an event from being sent to each server, or sent as it was meant."""
+def check_servers(checked: Checked) -> Iterator[Finding]:
+    """Find what keeps events from being sent to a server, or sent as intended."""
     sites = [(site, site.hook) for site in checked.hooks if isinstance(site.hook, HttpHook)]
     if sites and find_spec("httpx") is None:
         what = "http hooks need httpx, which is not installed here"
@@ -27,7 +27,7 @@ def servers(checked: Checked) -> Iterator[Finding]:
 
 
 def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
-    """Why the hook is never sent to its URL, and what to do; None if it is."""
+    """Say why an event is never sent to the hook's URL, and what to do; None if it is."""
     from hookline.pipeline.runner.addresses import fits, is_named, is_public, read_literal
     from hookline.pipeline.runner.addresses import read_target as read
     from hookline.web.address import AddressError
@@ -41,7 +41,7 @@ def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
     is_here = target.host == "localhost" or target.host.endswith(".localhost")
     is_here = is_here if address is None else address.is_loopback
     if target.scheme == "http" and not is_here:
-        what = f"plain http is for this machine alone, so nothing is sent to {target.host}"
+        what = f"plain http is only for this machine, so nothing is sent to {target.host}"
         return what, "write https://"
     if not all(fits(target, patterns) for patterns in hook.allowed_urls):
         what = "allowedHttpHookUrls has no pattern for this URL, so the hook is never called"
@@ -49,7 +49,7 @@ def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
     is_private = is_here or (address is not None and not is_public(address))
     is_projects = hook.source is HookSource.PROJECT
     if is_projects and is_private and not is_named(target.host, checked.private_hosts):
-        what = f"a project's hook is not sent to {target.host}, which is private"
+        what = f"a project's hook cannot reach {target.host}, which is private"
         return what, 'allow it under "security": {"privateHookHosts": […]} in the user\'s settings'
     return None
 
@@ -62,7 +62,7 @@ def _check_headers(site: HookSite, hook: HttpHook) -> Iterator[Finding]:
         for found in _VARIABLE.finditer(value):
             variable = found[1] or found[2]
             if variable not in hook.allowed_env:
-                what = f"the header {name} lacks {variable}, which allowedEnvVars does not have"
+                what = f"the header {name} lacks {variable}, which allowedEnvVars does not name"
                 remedy = f'write "allowedEnvVars": ["{variable}"]'
                 yield site.finding("http-header", Severity.WARNING, at, what, remedy)
         try:
@@ -71,5 +71,5 @@ def _check_headers(site: HookSite, hook: HttpHook) -> Iterator[Finding]:
             what = f"the hook is never called: {error}"
             yield site.finding("http-header", Severity.ERROR, at, what, "correct it")
         if name.lower() in TRANSPORT_HEADERS:
-            what = f"the header {name} is set by hookline itself"
+            what = f"hookline sets the header {name} itself"
             yield site.finding("http-header", Severity.HINT, at, what, "remove it")

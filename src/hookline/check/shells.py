@@ -1,9 +1,9 @@
-"""What a shell or Python would trip over while a hook runs: programs that are not there, and text
-that cannot be parsed; and variables that stand in code, where nothing replaces them.
+"""Finds what would fail while a hook runs: missing programs, and text that a shell or Python cannot
+parse; and variables in code, where nothing replaces them.
 
-A missing program looks like success to a script that does not ask; a script that a shell cannot
-parse exits with 2, which blocks. A shell is run to parse it, without executing anything; never one
-of the project's own.
+A missing program looks like success to a script that does not check; a script that a shell cannot
+parse exits with 2, which blocks. To parse a script, a shell is run that executes nothing, and never
+one of the project's own.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import msgspec
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, CommandSite
-from hookline.check.scripts import LANGUAGES, MOST_READ, Script, found_scripts, variables_of
+from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, find_variables
 from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
@@ -30,14 +30,14 @@ from hookline.pipeline.programs import (
 )
 from hookline.pipeline.shell import VARIABLE, quote_variables
 
-# Only of these it is known what they parse, and that they then execute nothing.
+# Only these are known to execute nothing with -n.
 _SHELLS = frozenset({"sh", "bash", "dash"})
 _LONGEST_PARSE = 5.0
 _BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
 _DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
 _PLAIN_TEXT = re.compile(r"[\w./:@%+,=\- \t]*", re.ASCII)
 _OLD_PYTHON = re.compile(r"python2")
-# The options that have code behind them.
+# The options that take code.
 _CODE_OPTIONS = {
     "python": ("-c",),
     "sh": ("-c",),
@@ -54,25 +54,25 @@ _READING = {
 }
 
 
-def missing_programs(checked: Checked) -> Iterator[Finding]:
-    """Programs that a command or a shell script starts, wherever in it, and that nobody has."""
-    for site, started, _ in found_scripts(checked):
-        text, at = _shell_text(site)
-        for name, what, remedy in _missing(text, site, checked):
-            # What it starts first was looked at more closely.
+def check_missing_programs(checked: Checked) -> Iterator[Finding]:
+    """Find missing programs that a command or a shell script starts, anywhere in it."""
+    for site, started, _ in find_scripts(checked):
+        text, at = _find_shell_text(site)
+        for name, what, remedy in _find_missing(text, site, checked):
+            # Another rule reports the first program, in more detail.
             if started is None or started.program != name:
                 yield site.finding("program-missing", Severity.WARNING, at, what, remedy)
-    for script in _shell_scripts(checked):
+    for script in _find_shell_scripts(checked):
         text = script.content.decode(errors="replace")
-        for name, what, remedy in _missing(text, script.site, checked):
+        for name, what, remedy in _find_missing(text, script.site, checked):
             at = ("command",)
             found = script.site.finding("program-missing", Severity.WARNING, at, what, remedy)
-            line, column = _place_of(name, text)
+            line, column = _locate_name(name, text)
             yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
 
 
 class _ShellScript(msgspec.Struct, frozen=True):
-    """All of a script, and the name of the shell that reads it."""
+    """A whole shell script, and the name of the shell that reads it."""
 
     site: CommandSite
     path: str
@@ -80,19 +80,18 @@ class _ShellScript(msgspec.Struct, frozen=True):
     shell: str
 
 
-def _shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
-    """Each script that a shell reads: those that hooks start, and those that they name wherever a
-    command begins."""
+def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
+    """Yield each shell script that hooks start, first or anywhere in their commands."""
     seen: set[str] = set()
-    for site, _, script in found_scripts(checked):
+    for site, _, script in find_scripts(checked):
         if script is not None and script.path not in seen and script.is_whole:
             seen.add(script.path)
-            if shell := _shell_of(script):
+            if shell := _name_shell(script):
                 yield _ShellScript(site, script.path, script.content, shell)
-        variables = {"HOME": os.path.expanduser("~"), **variables_of(site, checked)}
-        for word in words_in(_shell_text(site)[0], variables):
+        variables = {"HOME": os.path.expanduser("~"), **find_variables(site, checked)}
+        for word in words_in(_find_shell_text(site)[0], variables):
             path = os.path.normpath(os.path.join(checked.cwd, word))
-            # Programs of the system are not the author's to mend.
+            # Skip the system's programs, which the author cannot correct.
             homes = (os.path.join(home, "") for home in (checked.project_dir, variables["HOME"]))
             if path in seen or "/" not in word or not path.startswith(tuple(homes)):
                 continue
@@ -107,31 +106,31 @@ def _shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
                 yield _ShellScript(site, path, content, shell)
 
 
-def _shell_text(site: CommandSite) -> tuple[str, Path]:
-    """What a shell reads of a command, empty where none does, and in which field that is."""
+def _find_shell_text(site: CommandSite) -> tuple[str, Path]:
+    """Return the shell code of a command, empty if there is none, and the field it is in."""
     if site.hook.args is None:
         return site.hook.command, ("command",)
     words = [site.hook.command, *site.hook.args]
-    code, interpreter = code_at(words), interpreter_in(words)
+    code, interpreter = find_code_argument(words), interpreter_in(words)
     if code is None or interpreter is None or interpreter.kind != "sh":
         return "", ()
     return words[code], ("args", code - 1)
 
 
-def _missing(text: str, site: CommandSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
+def _find_missing(text: str, site: CommandSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
     path = checked.environ.get("PATH", os.defpath)
-    uses = find_uses(text, {"PATH": path, **variables_of(site, checked)})
+    uses = find_uses(text, {"PATH": path, **find_variables(site, checked)})
     for name in uses.names:
         if "/" in name:
             if not os.path.lexists(name):
                 yield name, f"there is no program {name}", "install it, or correct the path"
         elif find_program(name, uses.path, cwd=checked.cwd) is None:
             # An agent may have another PATH.
-            remedy = f"install it, or let the hook ask: command -v {name} || exit 2"
+            remedy = f"install it, or check for it in the hook: command -v {name} || exit 2"
             yield name, f"{name} is not on the PATH of this shell", remedy
 
 
-def _place_of(name: str, text: str) -> tuple[int, int]:
+def _locate_name(name: str, text: str) -> tuple[int, int]:
     word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.lstrip().startswith("#") and (found := word.search(line)):
@@ -139,28 +138,28 @@ def _place_of(name: str, text: str) -> tuple[int, int]:
     return 1, 1
 
 
-def syntax(checked: Checked) -> Iterator[Finding]:
-    """Commands and scripts that cannot be parsed."""
+def check_syntax(checked: Checked) -> Iterator[Finding]:
+    """Find commands and scripts that cannot be parsed."""
     seen: set[str] = set()
-    for site, _, script in found_scripts(checked):
-        text, at = _shell_text(site)
-        # A shell is not asked about words, of which there may be hundreds.
+    for site, _, script in find_scripts(checked):
+        text, at = _find_shell_text(site)
+        # Plain words need no shell to parse them, and there may be hundreds of hooks.
         is_plain = _PLAIN_TEXT.fullmatch(text) and GRAMMAR.isdisjoint(text.split())
         if not is_plain and (
-            at != ("command",) or argv_of(site.hook, variables_of(site, checked)) is None
+            at != ("command",) or argv_of(site.hook, find_variables(site, checked)) is None
         ):
             yield from _parse_command(site, text, at, checked)
         if script is not None and script.path not in seen and script.is_whole:
             seen.add(script.path)
             if script.kind == "python":
                 yield from _parse_python(script)
-    for shell_script in _shell_scripts(checked):
+    for shell_script in _find_shell_scripts(checked):
         if b"\r\n" not in shell_script.content:
             yield from _parse_script(shell_script, checked)
 
 
-def _shell_of(script: Script) -> str | None:
-    """The name of the shell that reads a script, None where none of ours does."""
+def _name_shell(script: Script) -> str | None:
+    """Return the name of the shell that reads a script; None if it is not one of ``_SHELLS``."""
     words = script.shebang or ()
     if script.started.interpreter is not None:
         words = (script.started.program,)
@@ -174,7 +173,7 @@ def _shell_of(script: Script) -> str | None:
 
 def _parse_command(site: CommandSite, text: str, at: Path, checked: Checked) -> Iterator[Finding]:
     shell = _find_shell("bash", checked) or _find_shell("sh", checked)
-    error = shell and _parse([shell, "-n", "-c", "--", text], None)
+    error = shell and _run_parser([shell, "-n", "-c", "--", text], None)
     if error:
         what = f"a shell cannot parse the command, so it exits with 2, which blocks: {error[1]}"
         yield site.finding("script-syntax", Severity.ERROR, at, what, "correct it")
@@ -186,9 +185,9 @@ def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
         return
     options = ["-n"]
     if name == "bash" and re.search(rb"\bextglob\b", script.content):
-        # It is turned on by a command, and nothing is executed here.
+        # The script turns it on by a command, which -n does not execute.
         options += ["-O", "extglob"]
-    error = _parse([shell, *options], script.path)
+    error = _run_parser([shell, *options], script.path)
     if error is None:
         return
     line, said = error
@@ -198,7 +197,7 @@ def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
 
 
 def _find_shell(name: str, checked: Checked) -> str | None:
-    """A shell of the system's or the user's; what the project has under that name is its code."""
+    """Find a shell of the system or the user, not one of the project, whose code must not run."""
     project = os.path.join(os.path.realpath(checked.project_dir), "")
     for entry in f"{checked.environ.get('PATH', '')}{os.pathsep}{os.defpath}".split(os.pathsep):
         file = find_program(name, entry, cwd="/") if os.path.isabs(entry) else None
@@ -207,11 +206,11 @@ def _find_shell(name: str, checked: Checked) -> str | None:
     return None
 
 
-def _parse(argv: list[str], file: str | None) -> tuple[int, str] | None:
-    """What a shell says against a command, or the file it reads: the line and the words."""
+def _run_parser(argv: list[str], file: str | None) -> tuple[int, str] | None:
+    """Run a shell that only parses; return the line and the text of its error, None without one."""
     import subprocess
 
-    # No variable of ours makes it read or run anything (BASH_ENV, ENV, exported functions).
+    # Inherit no variables: BASH_ENV, ENV or exported functions would make it run code.
     variables = {"PATH": os.defpath, "LC_ALL": "C"}
     try:
         with contextlib.ExitStack() as stack:
@@ -251,39 +250,39 @@ def _parse_python(script: Script) -> Iterator[Finding]:
     what, severity = f"Python cannot parse this: {said}", Severity.ERROR
     program = script.started.program_file
     if program is None or os.path.realpath(program) != os.path.realpath(sys.executable):
-        # Another Python may know more.
+        # A newer Python may be able to parse it.
         version = ".".join(map(str, sys.version_info[:2]))
         what, severity = f"Python {version} cannot parse this: {said}", Severity.WARNING
     found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
     yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))
 
 
-def code_arguments(checked: Checked) -> Iterator[Finding]:
-    """Variables in an argument that is read as code, where they are not replaced."""
+def check_code_arguments(checked: Checked) -> Iterator[Finding]:
+    """Find variables in an argument that is read as code, where they are not replaced."""
     for site in checked.commands:
         words = [site.hook.command, *(site.hook.args or ())]
-        at = code_at(words)
+        at = find_code_argument(words)
         if at is None:
             continue
-        names = variables_of(site, checked)
+        names = find_variables(site, checked)
         found = [v for v in re.finditer(VARIABLE, words[at]) if (v[1] or v[2]) in names]
         interpreter = interpreter_in(words)
         if not found or interpreter is None:
             continue
         name = found[0][1] or found[0][2]
-        what = f"{found[0][0]} is not replaced in what {interpreter.kind} reads as code"
+        what = f"{found[0][0]} is not replaced in code for {interpreter.kind}"
         if interpreter.kind in _READING:
             reading = _READING[interpreter.kind].format(name=name)
-            remedy = f"it is in the environment: write {reading}"
+            remedy = f"read it from the environment: {reading}"
         elif quote_variables(words[at], [name]) != words[at]:
-            remedy = f'the shell takes it from the environment: write "${name}", in double quotes'
+            remedy = f'write "${name}" in double quotes, so that the shell replaces it'
         else:
             continue
         yield site.finding("args-code", Severity.WARNING, ("args", at - 1), what, remedy)
 
 
-def code_at(words: Sequence[str]) -> int | None:
-    """Which of the words of a command without a shell is read as code."""
+def find_code_argument(words: Sequence[str]) -> int | None:
+    """Return the index of the word that an interpreter reads as code, None without one."""
     for at in range(1, len(words)):
         interpreter = interpreter_in(words[: at + 1])
         if interpreter is None or interpreter.script_at is not None or not interpreter.options:

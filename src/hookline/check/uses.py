@@ -1,8 +1,8 @@
-"""Which programs a shell text starts, as far as that can be told by reading it.
+"""Finds the programs that a shell text starts, as far as reading it can tell.
 
-It errs towards silence: a name that may be a function, an alias or a variable is none, and neither
-is one whose absence the text itself sees to, with ``command -v`` before it or ``||`` behind it, or
-one of a text that asks which system it runs on.
+It errs towards silence: it leaves out a name that may be a function, an alias or a variable, a
+program that the text checks for with ``command -v`` or handles with ``||``, and all programs of a
+text that checks which system it runs on.
 """
 
 import re
@@ -18,15 +18,15 @@ from hookline.pipeline.shell import REDIRECTIONS, Token, Word, read_tokens
 _COMMAND_FOLLOWS = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "{", "!", "time", "coproc"}
 )
-# Behind these come names of variables, patterns or nothing, up to the end of the command.
+# After these come names of variables, patterns or nothing, up to the end of the command.
 _NO_COMMAND_FOLLOWS = frozenset({"for", "select", "fi", "done", "}", "esac", "in"})
-# A text without one of these, and of plain characters, is nothing but commands and their words.
+# A text of plain characters without any of these words has only simple commands.
 GRAMMAR = _COMMAND_FOLLOWS | _NO_COMMAND_FOLLOWS | {"case", "function", "[["}
-# They start the program that their first plain argument names; options may have values.
+# They start the program that their first argument names.
 _STARTERS = frozenset({"command", "exec", "builtin", "nohup", "env", "setsid"})
 _LOOK_UPS = frozenset({"which", "type", "hash", "whence"})
 _OF_FILES = frozenset({"-x", "-e", "-f", "-r", "-s"})
-# What they load may define functions, but hardly of these names.
+# What these load may define functions, but hardly with the names below.
 _LOADERS = frozenset({".", "source", "eval"})
 _NEVER_FUNCTIONS = frozenset(
     {
@@ -35,7 +35,7 @@ _NEVER_FUNCTIONS = frozenset(
     }
 )
 _ASKS_SYSTEM = re.compile(r"\buname\b|\bOSTYPE\b")
-# Nobody may have reviewed these texts: where a shell's arithmetic ends shows at the end only.
+# Limits for texts that nobody has reviewed: finding the end of arithmetic reads the whole rest.
 _LONGEST = 65_536
 _MOST_GUESSES = 20
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*|/[^\s*?\[\]{}]+")
@@ -54,18 +54,18 @@ class _Use(msgspec.Struct):
 
 
 class _Level(msgspec.Struct):
-    """Where the reading is inside of one pair of parentheses."""
+    """The state of the reading inside one pair of parentheses."""
 
     begins: bool = True
     words: list[Word] = []
-    # Those whose failure a following ``||`` sees to.
+    # The programs whose failure a following ``||`` handles.
     current: list[_Use] = []
     documents: int = 0
     is_target: bool = False
 
 
 def find_uses(text: str, values: Mapping[str, str]) -> Uses:
-    """What a text starts; ``values`` are variables that are known, PATH among them."""
+    """Find what a text starts; ``values`` are the known variables, PATH among them."""
     if len(text) > _LONGEST or text.count("((") > _MOST_GUESSES or _ASKS_SYSTEM.search(text):
         return Uses()
     tokens = read_tokens(text)
@@ -73,9 +73,9 @@ def find_uses(text: str, values: Mapping[str, str]) -> Uses:
     uses: list[_Use] = []
     seen_to: set[str] = set()
     is_loading = False
-    for command, current in _commands(tokens):
+    for command, current in _split_commands(tokens):
         for word in command:
-            # An option's value, or what is assigned, is as good as unknown from here on.
+            # After an assignment the old value no longer counts.
             if word.assigned == "PATH" and not word.is_known(known):
                 return Uses()
             if word.assigned == "PATH":
@@ -85,8 +85,8 @@ def find_uses(text: str, values: Mapping[str, str]) -> Uses:
         plain = [word for word in command if not word.assigned]
         if not plain:
             continue
-        name, arguments = _text_of(plain[0], known), plain[1:]
-        texts = [_text_of(word, known) for word in arguments]
+        name, arguments = _read_word(plain[0], known), plain[1:]
+        texts = [_read_word(word, known) for word in arguments]
         if name in _LOADERS:
             is_loading = True
         if name in _LOOK_UPS or (name == "command" and texts[:1] in (["-v"], ["-V"])):
@@ -100,26 +100,26 @@ def find_uses(text: str, values: Mapping[str, str]) -> Uses:
             seen_to.update(t for o, t in pairwise(texts) if o in _OF_FILES and t)
             continue
         if name in _STARTERS:
-            # What an option means is the starter's own business.
+            # With an option before it, the program cannot be told from the option's value.
             name = texts[0] if texts and not (texts[0] or "-").startswith("-") else None
         if name is None or is_of_shell(name) or not _PROGRAM.fullmatch(name):
             continue
         use = _Use(name)
         uses.append(use)
         current.append(use)
-    seen_to |= _functions(tokens)
+    seen_to |= _find_functions(tokens)
     names = dict.fromkeys(use.name for use in uses if not use.is_seen_to)
     may_be = (_NEVER_FUNCTIONS.intersection(names) if is_loading else set(names)) - seen_to
     return Uses(tuple(name for name in names if name in may_be), known.get("PATH", ""))
 
 
-def _text_of(word: Word, known: Mapping[str, str]) -> str | None:
+def _read_word(word: Word, known: Mapping[str, str]) -> str | None:
     # A bracket could be a pattern.
     return word.fill(known) if word.is_known(known) or _is_grammar(word, ("[",)) else None
 
 
-def _functions(tokens: Sequence[Token]) -> set[str]:
-    """The names that are defined as functions."""
+def _find_functions(tokens: Sequence[Token]) -> set[str]:
+    """Return the names of the functions that the text defines."""
     found = set()
     for at, token in enumerate(tokens):
         if not isinstance(token, Word):
@@ -132,9 +132,9 @@ def _functions(tokens: Sequence[Token]) -> set[str]:
     return found
 
 
-def _commands(tokens: Sequence[Token]) -> Iterator[tuple[list[Word], list[_Use]]]:
-    """The words of each simple command, assignments before it included, once they are complete;
-    and where to put the programs it starts."""
+def _split_commands(tokens: Sequence[Token]) -> Iterator[tuple[list[Word], list[_Use]]]:
+    """Yield the words of each simple command, with the assignments before it, and the list to put
+    its programs in."""
     level, above = _Level(), []
     at = 0
     while at < len(tokens):
@@ -144,7 +144,7 @@ def _commands(tokens: Sequence[Token]) -> Iterator[tuple[list[Word], list[_Use]]
             if level.is_target:
                 level.is_target = False
             elif level.documents < 0:
-                # The text of a here-document.
+                # Skip the text of a here-document.
                 level.documents += 1
             elif level.begins and not level.words and _is_grammar(token, _COMMAND_FOLLOWS):
                 pass
@@ -155,12 +155,12 @@ def _commands(tokens: Sequence[Token]) -> Iterator[tuple[list[Word], list[_Use]]
             elif level.begins:
                 level.words.append(token)
             if token.assigned and tokens[at : at + 1] == ["("] and token.fill({}).endswith("="):
-                at = _behind_parenthesis(tokens, at)
+                at = _skip_parenthesis(tokens, at)
         elif token in REDIRECTIONS:
             level.is_target = True
             level.documents += token == "<<"
         elif token == "(" and tokens[at : at + 1] == [")"]:
-            # A function's name, whose body follows; or arithmetic.
+            # The name of a function, whose body follows; or arithmetic.
             at += 1
             level.words, level.begins = [], True
         elif token == "(":
@@ -194,8 +194,8 @@ def _is_grammar(word: Word, words: Collection[str]) -> bool:
     return word.written in words
 
 
-def _behind_parenthesis(tokens: Sequence[Token], at: int) -> int:
-    """Where the elements of an array end that begin with the parenthesis at ``at``."""
+def _skip_parenthesis(tokens: Sequence[Token], at: int) -> int:
+    """Return the index after the array that begins with the parenthesis at ``at``."""
     depth = 0
     while at < len(tokens):
         depth += (tokens[at] == "(") - (tokens[at] == ")")

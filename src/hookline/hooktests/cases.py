@@ -1,5 +1,5 @@
-"""Finds test files and reads them: one test, a list, or an object whose ``tests`` share what it
-says. What is wrong in a file gets its place there, and the tests beside it still run."""
+"""Finds test files and reads them: one test, a list, or an object whose ``tests`` share its other
+fields. A mistake in a file is reported with its place, and the other tests still run."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from hookline.problem import Problem
 from hookline.wire.events import EVENTS, EventName, HookEventName
 
 SUFFIX = ".hooktest.json"
-# Copies of other people's projects, caches, and the insides of version control.
+# Folders that are not searched: dependencies, caches, and the data of version control.
 PASSED_BY = frozenset(
     {
         *(".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", "site-packages"),
@@ -32,17 +32,16 @@ Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
 
 class HookTestError(HooklineError):
-    """Tests cannot be found, run or recorded as asked; the message says what to do instead."""
+    """Tests cannot be found, run or recorded; the message says what to do."""
 
 
 class HookTest(msgspec.Struct, frozen=True, kw_only=True):
     """One event, where it happens, and what is expected of the hooks.
 
-    ``worded`` is the name that the test has for the event, in whose words the input is; ours where
-    it is left out. ``hooks`` are the only ones that take part, None for all. ``files`` are the
-    content of the scratch directory the hooks then run in. A variable of ``env`` that is None is
-    taken away. ``claude`` is whether Claude Code's settings are read, None to go by what is asked
-    for elsewhere.
+    ``worded`` is the test's name of the event, ours if left out; the input is in the same words.
+    ``hooks`` names the only hooks that take part, None for all. ``files`` is the content of the
+    scratch directory that the hooks run in. A variable of ``env`` that is None is removed.
+    ``claude`` is True if Claude Code's settings are read, None if the caller decides.
     """
 
     name: str
@@ -60,17 +59,17 @@ class HookTest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def event_name(self) -> str:
-        """What the test calls its event."""
+        """The test's name of its event."""
         return self.worded or self.event.value
 
     @property
     def code(self) -> str:
-        """How it can have hooks run what nobody has reviewed, in words; empty where it cannot."""
+        """How the test could make hooks run code that nobody has reviewed; empty if it cannot."""
         return "it brings files" if self.files else "it sets variables" if self.env else ""
 
 
 class HookTestFile(msgspec.Struct, frozen=True):
-    """The tests of one file, and what in it is none."""
+    """The tests of one file, and its problems."""
 
     path: str
     tests: tuple[HookTest, ...] = ()
@@ -78,8 +77,8 @@ class HookTestFile(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a test; ``document`` is that of ``hookline fire --json``, None if nothing
-    was fired, and ``duration`` is in milliseconds. ``untrusted``: what should run may not."""
+    """The outcome of a test; ``document`` is that of ``hookline fire --json``, None if nothing was
+    fired, and ``duration`` is in milliseconds. ``untrusted`` if the hooks are not trusted."""
 
     test: HookTest
     status: Status
@@ -91,8 +90,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_test_files(*places: str) -> list[str]:
-    """Every test file in the places, each once: files as they are, directories from top to bottom;
-    raises HookTestError for a place that is not there, or has more in it than can be looked at."""
+    """Find every test file in the places, each once: files as they are, directories recursively;
+    raises HookTestError for a place that does not exist or has too many directories."""
     found: dict[str, str] = {}
     left = _MOST_FOLDERS
     for place in places:
@@ -115,7 +114,7 @@ def find_test_files(*places: str) -> list[str]:
     return list(found.values())
 
 
-# What a field must be, in words and as a type.
+# Each field's type, in words and as a type.
 _FIELDS: dict[str, tuple[str, Any]] = {
     "name": ("a string", str),
     "event": ("a string", str),
@@ -134,10 +133,10 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "$schema": ("a string", str),
 }
 FIELD_TYPES: dict[str, Any] = {name: kind for name, (_, kind) in _FIELDS.items()}
-# What an object with ``tests`` may say for all of them; those merged are merged key by key.
+# The fields that an object with ``tests`` may share; those in _MERGED are merged key by key.
 _SHARED = tuple(name for name in _FIELDS if name not in ("name", "expect"))
 _MERGED = ("input", "env", "files")
-# What stands for a field of the input -> that field.
+# A short name -> the field of the input that it stands for.
 SHORT_FIELDS = {
     "tool": "tool_name",
     "tool_input": "tool_input",
@@ -145,7 +144,7 @@ SHORT_FIELDS = {
     "llm_response": "llm_response",
     "session_id": "session_id",
 }
-# Of these, those that only some events have, and which.
+# Those of them that only some events have, and which events.
 _SHORT_FOR = {
     "tool": "BeforeTool and AfterTool",
     "llm_request": "BeforeModel, AfterModel and BeforeToolSelection",
@@ -154,7 +153,7 @@ _SHORT_FOR = {
 
 
 class _Wrong(Exception):
-    """A test that cannot run, and the path of the value that keeps it from it."""
+    """A mistake in a test, and the path of the wrong value."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -163,7 +162,7 @@ class _Wrong(Exception):
 
 
 def read_test_file(path: str) -> HookTestFile:
-    """The tests of a file; never raises for what is in it, or for a file that cannot be read."""
+    """Read the tests of a file; never raises, whatever the file holds."""
     try:
         with open_regular(path) as file:
             document = parse(text_of(file.read(MAX_BYTES + 1)))
@@ -174,7 +173,7 @@ def read_test_file(path: str) -> HookTestFile:
         return HookTestFile(path, (), (error.problem_of(path),))
     value: Any = document.value
     if isinstance(value, dict):
-        # Editors go by it; it says nothing about the tests.
+        # It is for editors, not for the tests.
         value = {name: held for name, held in value.items() if name != "$schema"}
     shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
@@ -192,14 +191,14 @@ def read_test_file(path: str) -> HookTestFile:
         elif isinstance(value, dict):
             listed = [((), value)]
         else:
-            raise _Wrong((), "must hold a test, {…}, or a list of tests")
+            raise _Wrong((), "the file must hold a test, {…}, or a list of tests")
     except _Wrong as wrong:
         wrongs.append(wrong)
     for at, fields in listed:
         try:
             test = _read_test(path, document, at, fields, shared)
             if test.name in tests:
-                raise _Wrong((*at, "name"), f"another test is named {test.name!r} already")
+                raise _Wrong((*at, "name"), f"another test is named {test.name!r}; rename one")
             tests[test.name] = test
         except _Wrong as wrong:
             wrongs.append(wrong)
@@ -209,7 +208,7 @@ def read_test_file(path: str) -> HookTestFile:
 
 
 def brings_code(path: str) -> bool:
-    """Whether a test of the file brings files or variables, so that it needs a review."""
+    """True if a test of the file has files or variables, so that it needs a review."""
     return any(test.code for test in read_test_file(path).tests)
 
 

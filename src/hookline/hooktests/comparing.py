@@ -1,9 +1,9 @@
-"""Compares what a test expects with what hooks said, and says where the two differ.
+"""Compares what a test expects with what hooks answered, and says where the two differ.
 
-``expect`` has a few words of its own, and every field of ``fire --json``'s document. An object is
-expected in part; null is a value that is not there. Where a text, a number or a list is found, an
-expected object holds tests of it (``{"contains": "key"}``): so a word such as ``contains`` never
-means two things. ``exact`` takes all of this back: then values are just equal.
+``expect`` has a few words of its own, and every field of ``fire --json``'s document. Of an expected
+object only its own keys are compared; null means no value. If the actual value is a string, a
+number or a list, an expected object holds tests of it (``{"contains": "key"}``), so a word such as
+``contains`` never means two things. With ``exact`` none of this counts: values must be equal.
 """
 
 import re
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NOTHING = "(nothing)"
 _DECISIONS = {"allow": "allow", "approve": "allow", "ask": "ask"}
 _DECISIONS |= {"deny": "deny", "block": "deny", "stop": "stop"}
-# Fields that say how a hook ended: who expects one of them knows that the hook may fail.
+# Fields that say how a hook ended: a test that expects one of them knows the hook may fail.
 _ENDS = ("failed", "success", "exit_code", "signal")
 _SWITCHES = ("blocked", "ask", "stop", "no_hooks", "keep_history")
 _FIELDS = (
@@ -35,7 +35,7 @@ _FIELDS = (
     *("should_stop", "stop_reason", "system_message", "suppress_output", "total_duration_ms"),
 )
 
-# Words for what only some events have, and which.
+# Words that only some events have, and which events.
 _MODEL_EVENTS = (
     *(HookEventName.BEFORE_MODEL, HookEventName.AFTER_MODEL),
     HookEventName.BEFORE_TOOL_SELECTION,
@@ -51,9 +51,9 @@ _Test: TypeAlias = Callable[[Any, Any], bool]
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as expected: two values that differ, or a sentence.
+    """One thing that is not as expected: two values that differ, or a message.
 
-    UNSET is a value that is not there.
+    UNSET means no value.
     """
 
     at: str | msgspec.UnsetType = UNSET
@@ -63,19 +63,19 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _BadTest(ValueError):
-    """A test inside another that makes no sense."""
+    """A test of a value that is not valid."""
 
 
 def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> Iterator[Failure]:
-    """What of the expected is not so; ``at`` is the path of the values."""
+    """Yield where the actual value differs from the expected; ``at`` is the path of the values."""
     is_test = isinstance(expected, Mapping) and not exact
     if is_test and isinstance(actual, Mapping):
-        # Tests that mean something for objects too stand alone.
+        # For an object, only these tests count, and only alone.
         is_test = len(expected) == 1 and next(iter(expected)) in ("equals", "not")
     if is_test and (unknown := [word for word in expected if word not in TESTS]):
         message: Any = UNSET
         if actual is not UNSET and actual is not None:
-            message = f"{unknown[0]!r} is no test of a value; there are {', '.join(TESTS)}"
+            message = f"{unknown[0]!r} is not a test of a value; write one of {', '.join(TESTS)}"
         yield Failure(at=at, expected=expected, actual=actual, message=message)
     elif is_test:
         for word, wanted in expected.items():
@@ -97,12 +97,12 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
         for index, pair in enumerate(zip(expected, actual, strict=True)):
             yield from differences(*pair, at=f"{at}[{index}]", exact=exact)
     else:
-        # For JSON true is no 1.
+        # In JSON true is not 1.
         is_equal = expected == actual and isinstance(expected, bool) is isinstance(actual, bool)
         if not exact and (expected is None or actual is None or actual is UNSET):
             is_equal = expected is None and (actual is None or actual is UNSET)
         elif not exact and isinstance(expected, str) and isinstance(actual, str):
-            # What a script prints ends with a newline that nobody means.
+            # What a script prints ends with a newline that does not matter.
             is_equal = expected in (actual, actual.rstrip("\n"))
         if not is_equal:
             yield Failure(at=at, expected=expected, actual=actual)
@@ -111,7 +111,7 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
 def _agrees(expected: Any, actual: Any) -> bool:
     found = list(differences(expected, actual, at=""))
     for failure in found:
-        # A test that makes no sense must not count as one that does not hold.
+        # An invalid test must not count as one that is not met.
         if isinstance(failure.message, str):
             raise _BadTest(failure.message)
     return not found
@@ -140,29 +140,29 @@ TESTS: dict[str, _Test] = {
 
 
 def describe_failure(failure: Failure) -> str:
-    """The failure in one sentence."""
+    """Describe a failure in one sentence."""
     if isinstance(failure.message, str):
         where = f"{failure.at}: " if isinstance(failure.at, str) else ""
         return where + failure.message
     expected, actual = (
         lines[0] if len(lines) == 1 else f"{lines[0]} …"
-        for lines in (_lines(failure.expected), _lines(failure.actual))
+        for lines in (_write_lines(failure.expected), _write_lines(failure.actual))
     )
     return f"{failure.at}: expected {expected}, found {actual}"
 
 
 def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
-    """Expected and found as a diff: each line with - or +, or a blank where they agree."""
+    """Yield a diff of expected and found: each line with - or +, or a blank if they agree."""
     if failure.at is UNSET:
         return
     wanted, found = failure.expected, failure.actual
     if isinstance(wanted, Mapping) and [*wanted] == ["equals"]:
         wanted = wanted["equals"]
     if isinstance(found, str) and found.rstrip("\n") != wanted:
-        # The newline at its end is not what is different.
+        # Do not show the newline at the end, which is not what differs.
         found = found.rstrip("\n")
     is_nested = all(isinstance(value, Mapping | list) for value in (wanted, found))
-    expected, actual = _lines(wanted, pretty=is_nested), _lines(found, pretty=is_nested)
+    expected, actual = _write_lines(wanted, pretty=is_nested), _write_lines(found, pretty=is_nested)
     if len(expected) == 1 or len(actual) == 1:
         yield from (("-", line) for line in expected)
         yield from (("+", line) for line in actual)
@@ -178,7 +178,7 @@ def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
             yield from (("+", line) for line in actual[other_start:other_end])
 
 
-def _lines(value: Any, *, pretty: bool = False) -> list[str]:
+def _write_lines(value: Any, *, pretty: bool = False) -> list[str]:
     if value is UNSET or value is None:
         return [NOTHING]
     if isinstance(value, str):
@@ -186,56 +186,56 @@ def _lines(value: Any, *, pretty: bool = False) -> list[str]:
     is_test = isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TESTS
     if is_test and not pretty:
         ((word, wanted),) = value.items()
-        return [f"{word} {_compact(wanted)}"]
-    if not pretty and len(compact := _compact(value)) <= 60:
+        return [f"{word} {_write_compact(wanted)}"]
+    if not pretty and len(compact := _write_compact(value)) <= 60:
         return [compact]
     return msgspec.json.format(codec.encode(value), indent=2).decode().split("\n")
 
 
-def _compact(value: Any) -> str:
+def _write_compact(value: Any) -> str:
     return msgspec.json.format(codec.encode(value), indent=0).decode()
 
 
 def said_reason(answer: Answer) -> str | None:
-    """The reason that hooks gave for whatever they decided."""
+    """Return the reason that hooks gave, None without one."""
     output = answer.final_output
     reason = NO_REASON if output is None else output.get_effective_reason()
     return None if reason == NO_REASON else reason
 
 
 def show_request(answer: Answer) -> dict[str, Any] | None:
-    """The model's request as the hooks left it, in the form that hooks read."""
-    return _show(_TRANSLATOR.to_hook_llm_request, answer.request)
+    """Return the model's request after the hooks, in the form that hooks read."""
+    return _show_as_hooks_read(_TRANSLATOR.to_hook_llm_request, answer.request)
 
 
 def show_response(answer: Answer) -> dict[str, Any] | None:
-    """The model's response as the hooks left it, or theirs in the model's place, in the form that
-    hooks read; None before the model where it is called."""
-    return _show(_TRANSLATOR.to_hook_llm_response, answer.response)
+    """Return the model's response after the hooks, or the one they gave in its place, in the form
+    that hooks read; None if there is none yet."""
+    return _show_as_hooks_read(_TRANSLATOR.to_hook_llm_response, answer.response)
 
 
 def show_given(answer: Answer, field: str) -> dict[str, Any]:
-    """What hooks were shown in the model's ``llm_request`` or ``llm_response``."""
+    """Return the ``llm_request`` or ``llm_response`` that hooks read."""
     is_request = field == "llm_request"
     show = _TRANSLATOR.to_hook_llm_request if is_request else _TRANSLATOR.to_hook_llm_response
     given = None if answer.fired is None else answer.fired.field(field)
-    return _show(show, given) or {}
+    return _show_as_hooks_read(show, given) or {}
 
 
-def _show(show: Callable[[Any], Any], value: Any) -> dict[str, Any] | None:
+def _show_as_hooks_read(show: Callable[[Any], Any], value: Any) -> dict[str, Any] | None:
     try:
         return None if value is None else dict(show(value))
     except TranslationError:
-        # The event has failed, and the errors say why.
+        # The event failed, and its errors say why.
         return None
 
 
 def list_tools(answer: Answer) -> list[str] | None:
-    """The tools that the model may call, in the order of the alphabet; None for all of them."""
+    """List the tools that the model may call, sorted; None for all of them."""
     return None if answer.tools is None else sorted(answer.tools)
 
 
-# Word -> the value it speaks of; None is a value that is not there.
+# Word -> the value it stands for; None means no value.
 _WORDS: dict[str, Callable[[Answer], Any]] = {
     "decision": lambda answer: answer.decision,
     "blocked": lambda answer: answer.denied,
@@ -243,7 +243,7 @@ _WORDS: dict[str, Callable[[Answer], Any]] = {
     "stop": lambda answer: answer.stopped,
     "reason": said_reason,
     "context": lambda answer: answer.context,
-    # What the tool is called with in the end.
+    # The input that the tool is called with after the hooks.
     "tool_input": lambda answer: answer.tool_input or {},
     "tool_output": lambda answer: answer.tool_output,
     "llm_request": show_request,
@@ -261,7 +261,7 @@ WORDS = (*_WORDS, *_FIELDS)
 
 
 def find_bad_word(event: EventName, expect: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first word of an ``expect`` that means nothing, and why; None if all do."""
+    """Return the first invalid word of an ``expect``, and why; None if all are valid."""
     for word, value in expect.items():
         if word not in WORDS:
             return word, f"{word!r} cannot be expected; {name_hint(word, WORDS)}"
@@ -284,10 +284,10 @@ def find_bad_word(event: EventName, expect: Mapping[str, Any]) -> tuple[str, str
 
 
 def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iterator[Failure]:
-    """What is not as the test expects of an answer and its document.
+    """Yield where an answer and its document are not as the test expects.
 
-    Two things are expected unless the test speaks of them: that some hook ran, and that none
-    failed. Otherwise a misspelt matcher or a script that crashes would pass as an allow.
+    Unless the test says otherwise, it expects that some hook ran and that none failed: a misspelt
+    matcher or a script that crashes must not pass as an allow.
     """
     expected_words = test.expect.keys()
     if answer.word == "failed" and expected_words.isdisjoint({"success", "errors"}):
@@ -296,7 +296,7 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
         if word == "decision":
             expected = _DECISIONS[expected]
         if word == "tools" and isinstance(expected, list):
-            # In no order that means anything.
+            # Their order has no meaning.
             expected = sorted(expected, key=str)
         actual = _WORDS[word](answer) if word in _WORDS else document[word]
         yield from differences(expected, actual, at=word)
@@ -306,7 +306,7 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
         name = test.input.get(target) if target else None
         on = f"{test.event_name} of {name}" if name else test.event_name
         yield Failure(
-            message=f"no hook ran on {on}; look at the matchers, "
+            message=f"no hook ran on {on}; check the matchers, "
             'or expect {"no_hooks": true} if none should'
         )
     if expected_words.isdisjoint({"success", "errors", "results"}):

@@ -1,4 +1,4 @@
-"""Why a test failed, line by line and with roles: a terminal, a log and pytest show the same."""
+"""Explains why a test failed, in lines with roles that a terminal, a log and pytest show."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -11,13 +11,13 @@ from hookline.notices import Notice
 Span: TypeAlias = str | tuple[str, str]
 
 _ROLES = {"-": "good", "+": "bad", " ": "faint"}
-# More of what a hook said would push the difference off the screen.
+# Longer output of a hook would push the difference off the screen.
 _MOST_CHARACTERS = 400
 _MOST_LINES = 40
 
 
 class ExplainedLine(NamedTuple):
-    """A line; one of a difference is quoted, below what it is about."""
+    """A line of an explanation; lines of a difference are quoted."""
 
     spans: tuple[Span, ...]
     is_quoted: bool = False
@@ -35,9 +35,9 @@ def explain_outcome(
     is_explained: bool = False,
     elsewhere: str = "",
 ) -> Iterator[ExplainedLine]:
-    """What is not as a test expects, what its hooks said, and what people were warned of; nothing
-    for a test that did not fail. ``is_explained`` if the reader knows the signs of a difference.
-    A long difference is cut if it can be read whole ``elsewhere``."""
+    """Yield what is not as a test expects, what its hooks printed, and the warnings; nothing for a
+    test that did not fail. ``is_explained`` if the reader knows the signs of a difference. A long
+    difference is cut if ``elsewhere`` says where to read all of it."""
     for failure in outcome.failures:
         if isinstance(failure.message, str):
             where = f"{failure.at}: " if isinstance(failure.at, str) else ""
@@ -60,23 +60,23 @@ def explain_outcome(
             ended = _describe_result(result, say_time)
             yield ExplainedLine(((f"{result['hook']}: ", "name"), ended))
         for warning in outcome.warnings:
-            # That hooks or the event failed is among the failures, or expected.
+            # Notices that hooks or the event failed are among the failures already, or expected.
             if not (isinstance(warning, Notice) and warning.kind):
                 yield ExplainedLine((("warning: ", "care"), warning))
 
 
 def is_difference(failure: Failure) -> bool:
-    """Whether two values differ, so that the signs of a difference are shown."""
+    """True if the failure is two values that differ, shown with the signs of a difference."""
     return isinstance(failure.at, str) and not isinstance(failure.message, str)
 
 
 def _describe_result(result: Mapping[str, Any], say_time: Callable[[float], str]) -> str:
-    """How a hook ended, how long it took, and what it said."""
+    """Describe how a hook ended, how long it took, and what it printed."""
     code = result.get("exit_code")
     end = f"exit {code}" if code is not None else result.get("signal") or result.get("failed")
     stream = "stderr" if result["stderr"].strip() else "stdout"
     text = result[stream].strip()
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}…"
-    said = f", {stream}: {text}" if text else ", nothing said"
+    said = f", {stream}: {text}" if text else ", printed nothing"
     return f"{end}, {say_time(result['duration_ms'])}{said}"

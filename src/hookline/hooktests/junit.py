@@ -1,4 +1,4 @@
-"""JUnit's XML, for CI: a hook may print anything, and XML may not hold everything."""
+"""Writes JUnit's XML for CI, with characters escaped that XML cannot hold."""
 
 import re
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from xml.etree.ElementTree import Element, SubElement
 from hookline.hooktests.cases import HookTestFile, Outcome
 from hookline.hooktests.comparing import describe_failure, failure_lines
 
-# What XML 1.0 cannot hold, however it is written.
+# Characters that XML 1.0 cannot hold, even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> bytes:
-    """One suite a file; what is no test in it is an error."""
+    """Write one suite for each file; a problem in a file is an error."""
     root = Element("testsuites")
     for file in files:
         own = [outcome for outcome in outcomes if outcome.test.file == file.path]
@@ -21,7 +21,7 @@ def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> byt
         suite = SubElement(
             root,
             "testsuite",
-            name=_shown(file.path),
+            name=_escape_forbidden(file.path),
             tests=str(len(own) + len(file.problems)),
             failures=str(statuses.count("failed")),
             errors=str(len(file.problems)),
@@ -32,26 +32,28 @@ def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> byt
             case = SubElement(
                 suite,
                 "testcase",
-                classname=_shown(file.path),
-                name=_shown(outcome.test.name),
-                file=_shown(file.path),
+                classname=_escape_forbidden(file.path),
+                name=_escape_forbidden(outcome.test.name),
+                file=_escape_forbidden(file.path),
                 line=str(outcome.test.line),
                 time=f"{outcome.duration / 1000:.3f}",
             )
             if outcome.status == "skipped":
-                SubElement(case, "skipped", message=_shown(outcome.test.skip or ""))
+                SubElement(case, "skipped", message=_escape_forbidden(outcome.test.skip or ""))
             for failure in outcome.failures:
-                failed = SubElement(case, "failure", message=_shown(describe_failure(failure)))
+                failed = SubElement(
+                    case, "failure", message=_escape_forbidden(describe_failure(failure))
+                )
                 lines = (f"{mark} {line}" for mark, line in failure_lines(failure))
-                failed.text = _shown("\n".join(lines))
+                failed.text = _escape_forbidden("\n".join(lines))
         for problem in file.problems:
-            place, path = _shown(problem.place), _shown(file.path)
+            place, path = _escape_forbidden(problem.place), _escape_forbidden(file.path)
             case = SubElement(suite, "testcase", classname=path, name=place, time="0")
-            SubElement(case, "error", message=_shown(problem.text))
+            SubElement(case, "error", message=_escape_forbidden(problem.text))
     ElementTree.indent(root)
     written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
 
 
-def _shown(text: str) -> str:
+def _escape_forbidden(text: str) -> str:
     return _FORBIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,7 +1,7 @@
-"""Writes a test of what hooks said, just now or in an event of the trace.
+"""Writes a test of what hooks answered, just now or in an event of the trace.
 
-What the next run cannot repeat, times and places, is left out. What hooks change of a model's
-request or response is expected in the form that they read, whatever form it was given in.
+Times and places, which the next run cannot repeat, are left out. Changes to a model's request or
+response are expected in the form that hooks read, whatever form the agent uses.
 """
 
 import os
@@ -32,7 +32,7 @@ from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName, narrow_event
 from hookline.wire.outputs import ModelCall
 
-# What hooks say beside the fields that have a word of their own.
+# Fields of an answer that have no word of their own in a test.
 _OUTPUTS = ("updatedToolOutput", "clearContext", "tailToolCallRequest", "removeToolInput")
 _ENDS = ("failed", "exit_code", "signal")
 _BASE_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp")
@@ -50,7 +50,7 @@ class FiredBefore(NamedTuple):
 
 
 def ends_of(answer: Answer) -> dict[str, dict[str, Any]]:
-    """How each hook ended that had a part in an answer."""
+    """Return how each hook of an answer ended."""
     documents = map(result_document, answer.results)
     return {
         result["hook"]: {name: result[name] for name in _ENDS if name in result}
@@ -59,7 +59,7 @@ def ends_of(answer: Answer) -> dict[str, dict[str, Any]]:
 
 
 def recording_place(name: str, project: str) -> tuple[str, str]:
-    """The name of a test and the file it is written to; a name may be a path as well."""
+    """Return the name of a test and the file to write it to; the name may also be a path."""
     if name.endswith(SUFFIX) or os.sep in name:
         path = name if name.endswith(SUFFIX) else name + SUFFIX
         return os.path.basename(path).removesuffix(SUFFIX), os.path.abspath(path)
@@ -80,8 +80,8 @@ def recorded_test(
     *,
     claude: bool = False,
 ) -> dict[str, Any]:
-    """A test that expects what hooks answered to an event, whose name says in whose words the
-    payload is; ``ends`` says how each of them ended."""
+    """Make a test that expects what hooks answered to an event; the payload is in the words of the
+    event's name, and ``ends`` says how each hook ended."""
     if answer.word == "failed":
         raise HookTestError(f"the event failed: {answer.why}")
     expect: dict[str, Any] = {"no_hooks": True}
@@ -90,7 +90,7 @@ def recorded_test(
         output = answer.final_output
         specific = (output.hook_specific_output if output is not None else None) or {}
         outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
-        # People were warned already of what has no place in a request or a response.
+        # The user has seen these warnings already.
         with heard_warnings():
             changes = _read_model_changes(answer)
         said = {
@@ -105,7 +105,7 @@ def recorded_test(
             "output": {"hookSpecificOutput": outputs} if outputs else None,
             "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
         }
-        # That no tools are left is worth telling.
+        # An empty list of tools means that the model may call none.
         given = {word: value for word, value in said.items() if value or word == "tools"}
         expect = {"decision": answer.decision, **given}
     names = {field: name for name, field in SHORT_FIELDS.items()}
@@ -124,7 +124,7 @@ def recorded_test(
 
 
 def _read_model_changes(answer: Answer) -> dict[str, Any]:
-    """What hooks did to a model's request, its response or its tools, as a test expects it."""
+    """Return the hooks' changes to the model's request, response or tools, for a test."""
     changes: dict[str, Any] = {}
     if answer.event is HookEventName.BEFORE_MODEL or answer.tools is not None:
         before, after = show_given(answer, "llm_request"), show_request(answer) or {}
@@ -133,14 +133,14 @@ def _read_model_changes(answer: Answer) -> dict[str, Any]:
         changes["tools"] = list_tools(answer)
         config = changes["llm_request"].pop("toolConfig", {})
         if "mode" in config:
-            # The names are among the tools.
+            # The names are in the list of tools already.
             changes["llm_request"]["toolConfig"] = {"mode": config["mode"]}
     is_kept = answer.event is HookEventName.AFTER_MODEL and not answer.blocked
     if answer.is_synthetic or is_kept:
         before, after = show_given(answer, "llm_response"), show_response(answer) or {}
         response = _find_changes(before, after)
         if len(after.get("candidates", ())) == 1 and "text" in response:
-            # The text of the only candidate is all that there is to say of its content.
+            # The text of the only candidate is all of its content.
             (first,) = response.pop("candidates")
             old = before.get("candidates") or [{}]
             rest = _find_changes(old[0], {k: v for k, v in first.items() if k != "content"})
@@ -150,7 +150,7 @@ def _read_model_changes(answer: Answer) -> dict[str, Any]:
 
 
 def _find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an object that are not as before, those of objects in it key by key."""
+    """Return the changed fields of an object; nested objects are compared key by key."""
     changes: dict[str, Any] = {}
     for name, value in after.items():
         old = before.get(name)
@@ -162,13 +162,13 @@ def _find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
-    """Write a file with one test; raises HookTestError where that would replace another."""
+    """Write a file with one test; raises HookTestError rather than replace another."""
     if os.path.lexists(path) and not replace:
-        raise HookTestError(f"{path} exists already; pass --force to replace it, or another name")
+        raise HookTestError(f"{path} exists; pass --force to replace it, or choose another name")
     content = msgspec.json.format(codec.encode(test), indent=2) + b"\n"
     if len(content) > MAX_BYTES:
         raise HookTestError(
-            f"the test would be larger than {MAX_BYTES:,} bytes, the most that is read; "
+            f"the test would be larger than {MAX_BYTES:,} bytes, which is the limit; "
             "record a smaller event"
         )
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -176,7 +176,7 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
 
 
 def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:
-    """The event of that id, or of the one id that begins so; raises HookTestError."""
+    """Read the event of that id, or of the only id that begins so; raises HookTestError."""
     log, assembler = TraceLog(trace_file), Assembler()
     try:
         events = (assembler.add(record) for record in log.poll())
@@ -185,11 +185,13 @@ def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBe
         log.close()
     exact = [event for event in found if event.id == id]
     if len(found) > 1 and not exact:
-        raise HookTestError(f"{len(found)} events of the trace begin with {id}; write more of it")
+        raise HookTestError(
+            f"{len(found)} events of the trace begin with {id}; give more of the id"
+        )
     if not found:
         raise HookTestError(
-            f"the trace has no event {id!r}; hookline trace lists those there are, "
-            "and HOOKLINE_TRACE=1 keeps them"
+            f"the trace has no event {id!r}; hookline trace lists its events, "
+            "and HOOKLINE_TRACE=1 records them"
         )
     traced = exact[0] if exact else found[0]
     if not isinstance(traced.input, dict):

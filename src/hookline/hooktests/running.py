@@ -1,7 +1,7 @@
 """Runs tests one after the other in this process, each through a hook system of its own.
 
-A hook that did not run because nobody trusts it, or that no longer exists, fails the test: an
-expectation that holds because nothing happened is worth nothing.
+A hook that did not run because it is not trusted, or does not exist, fails the test: an expectation
+that is met because nothing happened proves nothing.
 """
 
 import os
@@ -30,26 +30,26 @@ from hookline.problem import Problem
 from hookline.system import HookSystem
 from hookline.wire.hooks import HookSource
 
-# Fires an event and gives the document of ``hookline fire --json``.
+# Fires an event and returns the answer.
 Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
 
 _SESSION = "hooktest"
 
 
 class CannotRun(HooklineError):
-    """A test that says nothing about its hooks, because they cannot run."""
+    """The hooks of a test cannot run, so the test proves nothing."""
 
 
 class NotTrusted(CannotRun):
-    """The same because nobody has reviewed them."""
+    """The hooks of a test cannot run because nobody has reviewed them."""
 
 
 class HookTestRunner:
-    """Runs tests in the project each test's file is in, or in that of ``cwd``.
+    """Runs tests in the project of each test's file, or in that of ``cwd``.
 
-    ``trusted`` says whether the project's own hooks may run; None asks who the user trusts, and
-    ``trust_option`` is how the caller's user says it. ``alone`` leaves the settings of the user
-    and of the system unread.
+    ``trusted`` says whether the project's own hooks may run; None looks it up in the trust store,
+    and ``trust_option`` is the caller's option for it. With ``alone``, the settings of the user and
+    of the system are not read.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class HookTestRunner:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was wrong in the settings of the tests so far."""
+        """The problems in the settings of the tests so far."""
         return tuple(self._problems.values())
 
     def run(self, test: HookTest) -> Outcome:
-        """What becomes of a test; raises nothing but what ends the command."""
+        """Run a test; raises only exceptions that end the command."""
         if test.skip is not None:
             return Outcome(test=test, status="skipped")
         started = time.perf_counter()
@@ -97,7 +97,7 @@ class HookTestRunner:
                 message = f"the test cannot be set up: {message}"
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
-            # What hooks said was ignored is among the warnings already.
+            # The warnings about ignored fields are in ``heard`` already.
             with heard_warnings():
                 failures = tuple(unmet(test, answer, document))
         return Outcome(
@@ -111,8 +111,8 @@ class HookTestRunner:
         )
 
     def fire(self, test: HookTest) -> tuple[HookTest, Answer, dict[str, Any], list[str]]:
-        """Fire a test's event: the test with its places filled in, the answer and its document,
-        and what people were warned of; raises HooklineError or OSError if its hooks cannot run."""
+        """Fire a test's event; return the test with its places filled in, the answer, its document
+        and the warnings. Raises HooklineError or OSError if its hooks cannot run."""
         place = self._cwd or os.path.dirname(os.path.abspath(test.file))
         claude = self._claude if test.claude is None else test.claude
         project = project_of(place, claude=claude)
@@ -132,7 +132,7 @@ class HookTestRunner:
                 claude=claude,
                 plugins=self._plugins,
                 session_id=_SESSION,
-                # What tests do is no part of what happened.
+                # Tests do not write to the debug log or the trace.
                 debug_logger=DebugLogger(),
                 trusted=self._trusted,
             )
@@ -140,27 +140,29 @@ class HookTestRunner:
             config.inherited = _read_variables(test.env)
             tools = config.get_settings().tools
             fired = read_named_event(test.event_name, test.input, lambda: tools, sdk_objects=False)
-            system = self._prepare(test, config, fired)
+            system = self._prepare_system(test, config, fired)
             with heard_warnings() as heard:
                 answer = self._fire(system, fired)
                 document = answer.document(test.event.value, config.get_translator())
             return test, answer, document, heard
 
-    def _prepare(self, test: HookTest, config: Config, fired: FiredEvent) -> HookSystem:
-        """A system with the hooks that the test is about; raises CannotRun."""
+    def _prepare_system(self, test: HookTest, config: Config, fired: FiredEvent) -> HookSystem:
+        """Make a system with the hooks that the test is about; raises CannotRun."""
         settings = config.get_settings()
         for problem in settings.problems:
             if problem.kind != "untrusted":
                 self._problems[str(problem)] = problem
         if test.code and not config.trusts_test(test.file):
-            # PATH alone would be enough to run anything in the name of the user's own hooks.
+            # Setting PATH would be enough to make the user's own hooks run anything.
             raise NotTrusted(
                 f"{test.code} that nobody has reviewed, so it did not run; "
                 f"`hookline trust` reviews it, {self._trust_option} runs it"
             )
         system = config.get_hook_system()
         if system is None:
-            raise CannotRun("hooks are disabled in the user's or the system's settings")
+            raise CannotRun(
+                "hooks are disabled in the user's or the system's settings; enable them there"
+            )
         with heard_warnings():
             system.initialize_blocking()
         entries = system.get_all_hooks()
@@ -171,11 +173,11 @@ class HookTestRunner:
                 hint = f"; {name_hint(name, known)}" if known else ""
                 raise CannotRun(f"no hook is named {name!r}{hint}")
             if not any(entry.enabled for entry in named):
-                raise CannotRun(f"{name!r} is disabled, so it did not run")
+                raise CannotRun(f"{name!r} is disabled, so it did not run; enable it")
         chosen = [e for e in entries if test.hooks is None or e.name in test.hooks]
         held_back: list[str] = []
         for entry in chosen:
-            # Two events of Claude Code's may be one of ours.
+            # Two of Claude Code's events may be one event of ours.
             is_named = test.event_name in (test.event, entry.hook.dialect_event)
             is_fired = entry.event is test.event and (is_named or not entry.hook.dialect_event)
             if entry.enabled and not entry.trusted and is_fired:
@@ -193,13 +195,13 @@ class HookTestRunner:
 
 
 def project_of(directory: str, *, claude: bool | None = None) -> str:
-    """The project that a directory belongs to."""
+    """Return the project that a directory belongs to."""
     return find_project_dir(directory, home_dir(), claude=claude or False)
 
 
 @contextmanager
 def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str]:
-    """A directory with the files, gone afterwards; without files the one that is there anyway."""
+    """Make a directory with the files, removed afterwards; without files use ``otherwise``."""
     if files is None:
         yield otherwise
         return
@@ -208,7 +210,7 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
     with tempfile.TemporaryDirectory(
         prefix="hookline-test-", ignore_cleanup_errors=True
     ) as directory:
-        # A shell calls a directory by its real name, and so do paths in what hooks say.
+        # Hooks print the real path of a directory, as a shell knows it.
         scratch = os.path.realpath(directory)
         for name, content in files.items():
             path = os.path.join(scratch, name)
@@ -224,8 +226,8 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
 
 
 class ProjectConfig(Config):
-    """A configuration whose hooks inherit the variables of a test. This process does not have them:
-    they could say where the trust store and the user's settings are."""
+    """A configuration whose hooks inherit the variables of a test. This process does not get them:
+    they could change where it looks for the trust store and the user's settings."""
 
     inherited: tuple[tuple[str, str | None], ...] = ()
 
@@ -233,8 +235,8 @@ class ProjectConfig(Config):
     def load_alone(
         cls, working_dir: PathLike, *, project_dir: PathLike, **options: Any
     ) -> "Config":
-        """The configuration of a project by its own settings, whatever those of the user and of
-        the system say; options are those of ``load``."""
+        """Load a project's configuration from its own settings only, not from those of the user
+        and the system; options are those of ``load``."""
         config = cls.load(working_dir, project_dir=project_dir, **options)
         files = (file for file in config.get_sources() if file.source is HookSource.PROJECT)
         config._reader = SettingsReader(files)
@@ -243,34 +245,34 @@ class ProjectConfig(Config):
         return config
 
     def run_context(self, session_id: str) -> RunContext:
-        """The rules hooks of one event run under."""
+        """Return the rules that hooks of one event run under."""
         return msgspec.structs.replace(super().run_context(session_id), inherited=self.inherited)
 
 
 def _read_variables(env: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
-    """A test's variables; raises ValueError for one that no process can have."""
+    """Read a test's variables; raises ValueError for one that no process can have."""
     for name, value in env.items():
         if "\0" in name or "\0" in (value or ""):
             raise ValueError(f"embedded null byte in the variable {name!r}")
         if not name or "=" in name:
-            raise ValueError(f"{name!r} is no name for a variable")
+            raise ValueError(f"{name!r} cannot be the name of a variable")
         os.fsencode(name + (value or ""))
     return tuple(env.items())
 
 
 def put_places(value: Any, places: Mapping[str, str]) -> Any:
-    """A JSON value in whose texts each ``${name}`` of a place is the place."""
+    """Replace each ``${name}`` of a place in the strings of a JSON value with the place."""
     return replace_texts(value, [(f"${{{name}}}", place) for name, place in places.items()])
 
 
 def name_places(value: Any, places: Mapping[str, str]) -> Any:
-    """A JSON value in whose texts each place is ``${name}``; of two that fit the longer counts."""
+    """Replace each place in the strings of a JSON value with ``${name}``, the longest first."""
     pairs = [(place, f"${{{name}}}") for name, place in places.items()]
     return replace_texts(value, sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
 def replace_texts(value: Any, pairs: Sequence[tuple[str, str]]) -> Any:
-    """A JSON value with the second of each pair for the first, in its texts and its keys."""
+    """Replace the first of each pair with the second, in the strings and keys of a JSON value."""
     if isinstance(value, str):
         for old, new in pairs:
             value = value.replace(old, new)

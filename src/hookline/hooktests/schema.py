@@ -1,5 +1,5 @@
-"""What a test file may say, for editors: the fields that ``cases`` reads and the words that
-``comparing`` knows, each with what it means."""
+"""The schema of a test file, for editors: the fields that ``cases`` reads and the words that
+``comparing`` knows, each with its meaning."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,21 +13,21 @@ from hookline.schema.making import make_type
 from hookline.wire.events import HookEventName
 
 FIELD_MEANINGS: dict[str, str] = {
-    "name": "What the test is called; left out, it has the name of the file or its number.",
-    "event": "The event to fire, by our name or Claude Code's, in whose words the input then is.",
+    "name": "The name of the test; left out, it is the name of the file or the test's number.",
+    "event": "The event to fire, by our name or Claude Code's; the input is in the same words.",
     "input": "The fields of the event, as for `hookline fire --input`.",
     "tool": "The name of the tool: short for tool_name in the input.",
-    "tool_input": "What the tool is called with: short for tool_input in the input.",
+    "tool_input": "The input of the tool: short for tool_input in the input.",
     "llm_request": "The request to the model as hooks read it: short for it in the input.",
     "llm_response": "The model's response as hooks read it: short for it in the input.",
     "session_id": "The session that the event belongs to.",
     "claude": "True reads Claude Code's settings as well; left out, `hookline test` decides.",
     "hooks": "Only hooks of these names take part; left out, all do, the user's own too.",
-    "env": "Variables that the hooks find; null takes one away.",
+    "env": "Variables for the hooks; null removes one.",
     "files": "Paths and contents: the hooks run in a scratch directory that has these files.",
     "skip": "Why the test is not run for now.",
-    "expect": "What should come of it. Of an object the named fields are compared; null is nothing "
-    'there; {"contains": …}, {"matches": …} and their kind test a value.',
+    "expect": "What the hooks should do. Of an object the named fields are compared; null means no "
+    'value; {"contains": …}, {"matches": …} and the like test a value.',
     "$schema": "Where an editor finds the description of this file.",
 }
 WORD_MEANINGS: dict[str, str] = {
@@ -37,11 +37,11 @@ WORD_MEANINGS: dict[str, str] = {
     "stop": "Whether the agent should stop.",
     "reason": "Why it is blocked, stopped or asked about.",
     "context": "What is added for the model to read.",
-    "tool_input": "What the tool is called with in the end.",
+    "tool_input": "The input that the tool is called with after the hooks.",
     "tool_output": "What the model reads in place of the tool's result.",
-    "llm_request": "The model's request as the hooks left it.",
-    "llm_response": "The response as the hooks left it, or theirs in the model's place; null where "
-    "the model is called.",
+    "llm_request": "The model's request after the hooks.",
+    "llm_response": "The response after the hooks, or the one they gave in its place; null if the "
+    "model is called.",
     "tools": "The tools that the model may call, in any order; null for all.",
     "exports": "Variables for the commands that the agent runs in this session.",
     "keep_history": "Whether the history stays as it is.",
@@ -55,7 +55,7 @@ WORD_MEANINGS: dict[str, str] = {
     "errors": "What failed.",
     "all_outputs": "The answers of the hooks, one by one.",
     "final_output": "The merged answer of all hooks.",
-    "view": "What the answer comes to for an agent.",
+    "view": "What the answer means for an agent.",
     "should_stop": "Whether the agent should stop.",
     "stop_reason": "Why the agent should stop.",
     "system_message": "What the user is told.",
@@ -68,7 +68,7 @@ _WORD_TYPES: dict[str, Any] = {
     **dict.fromkeys(("blocked", "ask", "stop", "no_hooks", "keep_history"), bool),
 }
 _NEEDS_EVENT = {"required": ["event"]}
-# Of an object that is a test itself, and of one that has what its ``tests`` share.
+# The rules for an object that is a test, and for one that has ``tests``.
 _FORMS = {
     "if": {"required": ["tests"]},
     "then": {
@@ -81,16 +81,16 @@ _FORMS = {
 
 
 def hooktest_schema() -> schema.Schema:
-    """The JSON Schema of a file of hook tests."""
+    """Make the JSON Schema of a file of hook tests."""
     words = {word: (_WORD_TYPES.get(word, Any), WORD_MEANINGS.get(word, "")) for word in WORDS}
-    expect = make_type("Expect", "What should come of an event.", words)
+    expect = make_type("Expect", "What the hooks should do on an event.", words)
     events: Any = Literal[tuple(dict.fromkeys(map(str, (*HookEventName, *EVENT_NAMES))))]
     kinds = {**FIELD_TYPES, "event": events, "expect": expect}
     fields = {name: (kind, FIELD_MEANINGS.get(name, "")) for name, kind in kinds.items()}
     test: Any = make_type(
         "HookTest", "One event, and what is expected of the hooks.", fields, required=("expect",)
     )
-    tests = (list[test], "The tests; what stands beside them holds for each.")
+    tests = (list[test], "The tests; the fields beside them apply to each.")
     whole: Any = make_type("HookTests", "A test, or several.", {**fields, "tests": tests})
     listed: Any = list[Annotated[test, Meta(extra_json_schema=_NEEDS_EVENT)]]
     forms = {"if": {"type": "object"}, "then": _FORMS}

@@ -1,7 +1,7 @@
-"""Which changes are worth another run: tests, settings, and the scripts that hooks name.
+"""Decides which changes need another run: those of tests, settings, and scripts that hooks name.
 
-Everything else in a project is none of a test's business, and a log that a hook writes there must
-not set off the next run.
+No other file of a project matters to a test, and a log that a hook writes there must not start the
+next run.
 """
 
 import os
@@ -16,7 +16,7 @@ from hookline.wire.hooks import CommandHook
 
 
 class Watched:
-    """The files that matter to the tests of some places, as they were when last looked at."""
+    """The files that matter to the tests of some places, as of the last ``look``."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Watched:
         self.look()
 
     def look(self) -> None:
-        """Find the settings and the scripts anew."""
+        """Find the settings and the scripts again."""
         settings: list[str] = list(self._given or ())
         scripts: list[str] = []
         for project in self._projects:
@@ -60,22 +60,22 @@ class Watched:
                     scripts += found.files.values()
         self._settings = set(map(os.path.realpath, settings))
         self._scripts = set(map(os.path.realpath, scripts))
-        self._kinds = set(map(_kind, self._scripts))
+        self._kinds = set(map(_find_kind, self._scripts))
 
     def roots(self) -> list[str]:
-        """The directories to watch, those above files that may come included."""
+        """Return the directories to watch, including those of files that do not exist yet."""
         above = {os.path.dirname(file) for file in (*self._test_files, *self._settings)}
         above |= {os.path.dirname(script) for script in self._scripts}
         return [place for place in {*self._projects, *above} if os.path.isdir(place)]
 
     def matters(self, path: str) -> bool:
-        """Whether a change of a file may change what a test finds; a module beside a script of
-        the same kind may be part of it."""
+        """True if a change of a file may change a test's outcome; a file beside a script, of the
+        same kind, may be a module of it."""
         real = os.path.realpath(path)
         if path.endswith(SUFFIX) or real in self._test_files or real in self._settings:
             return True
-        return real in self._scripts or _kind(real) in self._kinds
+        return real in self._scripts or _find_kind(real) in self._kinds
 
 
-def _kind(path: str) -> tuple[str, str]:
+def _find_kind(path: str) -> tuple[str, str]:
     return os.path.dirname(path), os.path.splitext(path)[1]

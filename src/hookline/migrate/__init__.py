@@ -1,5 +1,5 @@
-"""Other agents' hook settings made ours: what moves, what changes on the way, what stays.
+"""Moves other agents' hooks into our settings, and says what moves, what changes and what stays.
 
-A hook moves only if it will then do what it did; in doubt it is refused. Scripts are read, and
-nothing of them is ever run.
+A hook moves only if it will do the same here; in doubt it is refused. Scripts are read and never
+run.
 """

@@ -1,7 +1,7 @@
-"""Claude Code's hooks as native ones: each moves if it will then do what it did, or stays.
+"""Translates Claude Code's hooks into native ones: each moves if it will do the same, or stays.
 
-A guard that moved and lets pass what it blocked is worse than one that stayed, so whatever is not
-certain to mean the same is refused, with the reason.
+A guard that moves and no longer blocks is worse than one that stays, so a hook that may not mean
+the same natively is refused, with the reason.
 """
 
 import re
@@ -18,7 +18,7 @@ from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
 from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.shell import quote_variables
 
-# Natively a failure of a tool is no event of its own.
+# There is no native event for the failure of a tool.
 EVENTS = {name: event for name, event in MAPPED_EVENTS.items() if name != "PostToolUseFailure"}
 _KNOWN = frozenset(
     {
@@ -28,19 +28,19 @@ _KNOWN = frozenset(
 )
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "LLXPRT_PROJECT_DIR")
 _PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
-# Programs look at these without being told to.
+# Programs read these variables by themselves.
 _UNSAID = re.compile(
     r"PATH|HOME|SHELL|IFS|BASH_ENV|ENV|LANG|TZ|VIRTUAL_ENV"
     r"|(?:LC|LD|DYLD|PYTHON|NODE|RUBY|PERL|GIT|XDG|JQ|UV).*|.*_PROXY",
     re.IGNORECASE,
 )
-# A value that a shell makes one word of, whether it is quoted or not.
+# A value that stays one word in a shell, quoted or not.
 _ONE_WORD = re.compile(r"[^\s*?\[\]]+")
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file's hooks find around them: the project, "" for hooks of all projects, the
-    variables that come along with each, and those that do not, with the file that sets them."""
+    """The surroundings of a file's hooks: the project, "" for hooks of all projects, the variables
+    that move with each hook, and those that do not, with the file that sets them."""
 
     project_dir: str = ""
     home: str | None = None
@@ -51,7 +51,7 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
 def migrate_claude(
     document: Document, file: str, around: Around, base: Path = ("hooks",)
 ) -> Migrated:
-    """What the hooks of a settings file, or of a plugin's, come to; ``base`` leads to them."""
+    """Migrate the hooks of a settings file, or of a plugin's file; ``base`` is the path to them."""
     draft = Draft(document, file)
     hooks = value_at(document.value, base)
     if not isinstance(hooks, Mapping):
@@ -61,14 +61,14 @@ def migrate_claude(
     for key, definitions in hooks.items():
         event = EVENTS.get(key)
         if event is None:
-            reason = "no native event comes at the same time"
+            reason = "there is no native event for it"
             draft.find(Kind.REFUSED, (*base, key), reason, subject=key)
         elif not isinstance(definitions, list):
             draft.find(Kind.REFUSED, (*base, key), "it is not a list of definitions", subject=key)
         else:
             for index, definition in enumerate(definitions):
                 _add_definition(draft, (*base, key, index), key, definition, around)
-    return draft.finished()
+    return draft.finish()
 
 
 def _add_definition(draft: Draft, path: Path, key: str, definition: Any, around: Around) -> None:
@@ -102,10 +102,10 @@ def _add_definition(draft: Draft, path: Path, key: str, definition: Any, around:
 def make_native(
     event: str, config: Any, matcher: Matcher, around: Around
 ) -> tuple[dict[str, Any], list[str]]:
-    """The native hook that one of Claude's is, and how its fields differ; raises CannotMove."""
+    """Make the native hook for one of Claude's, and say what changes; raises CannotMove."""
     _check_fields(config)
     if event == "PostToolUse":
-        raise CannotMove("AfterTool, which PostToolUse would be, comes after failed calls as well")
+        raise CannotMove("AfterTool, its native event, also runs after failed calls")
     if matcher.refused is not None:
         raise CannotMove(f"its matcher cannot be written natively: {matcher.refused}")
     command, args = config["command"], config.get("args")
@@ -113,14 +113,14 @@ def make_native(
     changes: list[str] = []
     plugin = {name: around.env[name] for name in _PLUGIN_VARIABLES if name in around.env}
     if args is not None:
-        # Claude Code puts these in as plain text, and so must not be read once more.
+        # Claude Code replaces these with plain text, which must not be expanded again.
         words = [_fill(word, plugin) for word in (command, *args)]
         if any("$" in word.replace("${CLAUDE_PROJECT_DIR}", "") for word in words):
-            raise CannotMove("a dollar sign in its command or args would be read another way")
+            raise CannotMove("natively a dollar sign in its command or args means something else")
         hook |= {"command": words[0], "args": words[1:]}
     split = {name for name, value in around.env.items() if not _ONE_WORD.fullmatch(value)}
     if args is None and quote_variables(command, split - {*_PLUGIN_VARIABLES}) != command:
-        raise CannotMove("a variable of the settings' env is more than one word in its command")
+        raise CannotMove("its command uses a variable of the settings' env that is several words")
     default_ms = DIALECTS["claude"].default_timeout_ms(event, "command")
     seconds = config.get("timeout", default_ms / 1000)
     hook["timeout"] = max(round(seconds * 1000), 1)
@@ -131,20 +131,20 @@ def make_native(
     judge = Judge(event, values, folder=around.project_dir, may_read=matcher.same_input)
     judge.judge(hook["command"], hook.get("args"))
     for name in DECIDES_PROGRAMS & around.env.keys():
-        raise CannotMove(f"the settings' env sets {name}, so its programs may be any others")
+        raise CannotMove(f"the settings' env sets {name}, so it may start other programs")
     text = "\n".join(judge.texts)
     for name in (*around.private, *_PLUGIN_VARIABLES):
         is_read = re.search(rf"\b{re.escape(name)}\b", text) or _UNSAID.fullmatch(name)
         if is_read and name not in around.env:
-            whose = around.private.get(name, "the plugin that it is not a part of")
-            raise CannotMove(f"it depends on {name}, which is set by {whose}")
+            whose = around.private.get(name, "a plugin that it does not belong to")
+            raise CannotMove(f"it depends on {name}, which {whose} sets")
     if around.env:
         hook["env"] = dict(around.env)
         changes.append(f"env {', '.join(around.env)}")
     if config.get("statusMessage"):
         hook["description"] = config["statusMessage"]
-        changes.append("statusMessage is its description")
-    # On Stop a failure never held anything up.
+        changes.append("statusMessage becomes its description")
+    # On Stop a failure never blocks in Claude Code.
     if config.get("onFailure") == "block" and event != "Stop":
         hook["onFailure"] = "block"
     return hook, changes
@@ -157,7 +157,7 @@ def _fill(word: str, values: Mapping[str, str]) -> str:
 
 
 def _check_fields(config: Any) -> None:
-    """Raise CannotMove for a hook that never ran, or that has what native hooks have not."""
+    """Raise CannotMove for a hook that never ran, or has a field that native hooks do not."""
     if not isinstance(config, Mapping):
         raise CannotMove("it is not an object, so it never ran")
     kind, command, args = config.get("type"), config.get("command"), config.get("args", [])
@@ -174,15 +174,18 @@ def _check_fields(config: Any) -> None:
         ),
         (
             not is_number or not 0 < seconds < 1e9,
-            f"its timeout is {seconds!r}",
+            f"its timeout is {seconds!r}, not a number of seconds",
         ),
-        (not isinstance(message, str), "its statusMessage is no text"),
-        ("if" in config, f"it has the condition {config.get('if')!r}, which native hooks have not"),
+        (not isinstance(message, str), "its statusMessage is not a string"),
+        ("if" in config, f"it has the condition {config.get('if')!r}; native hooks have none"),
         (config.get("shell", "bash") != "bash", f"its shell is {config.get('shell')!r}"),
-        (config.get("async", False) is not False, "it is async, and its answer would count here"),
+        (
+            config.get("async", False) is not False,
+            "it is async, and natively its answer would count",
+        ),
         (config.get("asyncRewake", False) is not False, "it may wake the agent (asyncRewake)"),
         (on_failure not in ("continue", "block"), f"its onFailure is {on_failure!r}"),
-        (bool(strangers), f"it has {', '.join(strangers)}, whose meaning is not known"),
+        (bool(strangers), f"it has the unknown fields {', '.join(strangers)}"),
     )
     for is_so, reason in obstacles:
         if is_so:

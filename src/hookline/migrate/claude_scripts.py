@@ -1,9 +1,9 @@
-"""Whether a command of Claude Code's may become a native hook as it is, told from its text alone.
+"""Decides from its text whether a command of Claude Code's may become a native hook unchanged.
 
-Only a text that is understood in full may: every program that it starts is known here or a script
-that is read too, it takes nothing from the event but what natively has the same name and the same
-value, and it answers by its exit code alone, which means the same. Anything else is refused, for a
-guard that reads a field that is not there lets everything pass.
+It may only if all of the text is understood: every program that it starts is known here or is a
+script that is read too, it reads only fields of the event that natively have the same name and
+value, and it answers only by its exit code, which means the same. Anything else is refused: a guard
+that reads a field that does not exist lets everything pass.
 """
 
 import os
@@ -18,8 +18,8 @@ from hookline.pipeline.programs import interpreter_in, is_of_shell, shebang_in
 from hookline.pipeline.shell import REDIRECTIONS, is_readable, read_tokens
 
 _MOST_READ = 1_000_000
-# Programs that know nothing of hooks: those that read what they are given and print, those that
-# only print, and those that do neither.
+# Programs that do not depend on the host: those that read their input and print, those that only
+# print, and those that do neither.
 _READERS = frozenset(
     {
         *("cat", "jq", "grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "tr", "cut", "head"),
@@ -36,7 +36,7 @@ _SILENT = frozenset(
         *("osascript", "terminal-notifier", "say", "afplay", "paplay", "aplay"),
     }
 )
-# Of the shell itself, and yet able to start or to change what cannot be seen here.
+# Shell builtins that may start or change something that reading the text does not show.
 _HIDING = frozenset(
     {
         *("eval", "source", ".", "trap", "alias", "coproc", "enable", "bind", "exec", "command"),
@@ -47,7 +47,7 @@ _GRAMMAR = frozenset(
     {*("if", "then", "else", "elif", "fi", "do", "done", "esac", "while", "until", "!", "{", "}")}
 )
 DECIDES_PROGRAMS = frozenset({"PATH", "IFS", "BASH_ENV", "ENV", "PYTHONPATH", "PYTHONSTARTUP"})
-# What starts programs or loads code.
+# Modules that start programs or load code.
 _STARTING_MODULES = frozenset(
     {
         *("subprocess", "importlib", "runpy", "multiprocessing", "pty", "ctypes", "code", "codeop"),
@@ -63,8 +63,8 @@ _STARTING_CALLS = re.compile(
 _PRINTS_ELSEWHERE = re.compile(
     r"print\(.*, file=(?!sys\.stdout)[\w.]+\)|sys\.stdout\.(?:flush|reconfigure)\(.*\)"
 )
-# All that may be read of an event: fields that natively have the same names and values. Whoever
-# looks at the whole of it finds other words there, "rm" in permission_mode for one.
+# The fields of an event that natively have the same names and values. A script that searches the
+# whole event would find other words natively, such as "rm" in permission_mode.
 _FIELDS = {
     "PreToolUse": "|tool_input.command",
     "UserPromptSubmit": "|prompt",
@@ -78,7 +78,7 @@ _KEEPS = re.compile(r"""(?m)(?:^|(?<=[;&\s]))(\w+)=(?:\$\(cat\)|"\$\(cat\)")(?=[
 _LOADS = r"json\.loads?\(sys\.stdin(?:\.read\(\))?\)"
 _HERE = re.compile(r"""<<-?\s*\\?(['"]?)(\w+)\1""")
 
-# Variables that native hooks have not.
+# Variables that native hooks do not have.
 _CLAUDES = re.compile(
     r"\bCLAUDE(?:CODE|_(?!PROJECT_DIR\b|PLUGIN_ROOT\b|PLUGIN_DATA\b)\w+)|user_config"
 )
@@ -90,7 +90,7 @@ _EXITS = re.compile(
 
 
 class CannotMove(Exception):
-    """A hook that would not do natively what it did, and why."""
+    """A hook would not do the same natively; the message says why."""
 
 
 class _Step(msgspec.Struct):
@@ -105,11 +105,11 @@ class _Step(msgspec.Struct):
 
 
 class Judge:
-    """Reads one hook: its command, and each script that this leads to.
+    """Reads one hook: its command, and each script that it starts.
 
-    ``event`` is Claude's; ``values`` are the variables that are known; ``folder`` is where it runs,
-    "" for a hook that runs in any project. ``may_read`` says whether what the event has is natively
-    the same, so that the hook may look at it.
+    ``event`` is Claude's; ``values`` are the known variables; ``folder`` is where it runs, "" for a
+    hook that runs in any project. ``may_read`` is True if the event's input is the same natively,
+    so that the hook may read it.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class Judge:
         self._text, self._file = "", ""
         self._unread: list[tuple[str, str, str]] = []
         self._found: set[str] = set()
-        # All that was read, to look for words in it.
+        # Every text that was read, to search for variables in it.
         self.texts: list[str] = []
 
     def judge(self, command: str, args: Sequence[str] | None) -> None:
-        """Raise CannotMove for a command that natively would do something else."""
+        """Raise CannotMove for a command that would do something else natively."""
         if args is None:
             self._unread.append(("sh", command, ""))
         else:
@@ -147,24 +147,24 @@ class Judge:
         if found is None and self._event in _ELSEWHERE:
             found = _EXITS.search(code)
         if found is not None:
-            raise self._refuse(f"says {found[0]}, which means something else natively", found[0])
+            raise self._refuse(f"uses {found[0]}, which means something else natively", found[0])
 
-    def _note_reading(self, word: str) -> None:
+    def _require_same_input(self, word: str) -> None:
         if not self._may_read:
             raise self._refuse("reads a tool's input, whose fields and paths differ natively", word)
 
-    def _read(self, word: str, kind: str) -> None:
-        """Have a script judged; ``kind`` is its interpreter's, "" for one that is started."""
+    def _read_script(self, word: str, kind: str) -> None:
+        """Queue a script for judging; ``kind`` is its interpreter's, "" if it runs by itself."""
         if not os.path.isabs(word) and not self._folder:
             raise self._refuse(f"starts {word}, which is another file in each project")
         if not os.path.isabs(word) and re.search(r"\b(?:cd|pushd)\b", self._text):
-            raise self._refuse(f"starts {word} from a folder that it goes to first")
+            raise self._refuse(f"starts {word} after changing the folder")
         path = os.path.normpath(os.path.join(self._folder, word))
         try:
             content = read_bounded(path, _MOST_READ)
             text = content.decode()
         except (OSError, ValueError):
-            raise self._refuse(f"starts {word}, which cannot be read as a text") from None
+            raise self._refuse(f"starts {word}, which cannot be read as text") from None
         if not kind:
             shebang = shebang_in(content)
             found = interpreter_in([*shebang, path]) if shebang else None
@@ -178,21 +178,21 @@ class Judge:
             self._unread.append((kind, text, path))
 
     def _follow(self, words: Sequence[str]) -> None:
-        """Have what a command starts judged."""
+        """Judge what a command starts."""
         name = os.path.basename(words[0])
         interpreter = interpreter_in(words)
         if interpreter is None and name in _TALKERS | _SILENT:
             return
         if interpreter is None and "/" in words[0]:
-            self._read(words[0], "")
+            self._read_script(words[0], "")
         elif interpreter is None or interpreter.kind not in ("sh", "python"):
-            raise self._refuse(f"starts {name}, and what that does with the event is not known")
+            raise self._refuse(f"starts {name}, which may read the event in an unknown way")
         elif interpreter.script_at is not None:
-            self._read(words[interpreter.script_at], interpreter.kind)
+            self._read_script(words[interpreter.script_at], interpreter.kind)
         else:
             at = max(code_in(words), default=0)
             if not 0 < at < len(words) or "-c" not in dict(interpreter.options):
-                raise self._refuse(f"is run by {name} from nothing that can be read")
+                raise self._refuse(f"starts {name} without a script or code that can be read")
             self._unread.append((interpreter.kind, words[at], self._file))
 
     def _judge_shell(self, text: str) -> None:
@@ -200,50 +200,50 @@ class Judge:
         self._look_for_words(code)
         ends = (re.search(rf"(?m)^\t*{word}$", text) for _, word in _HERE.findall(text))
         if not is_readable(text) or not all(ends):
-            raise self._refuse("is not a whole shell command")
+            raise self._refuse("is not a complete shell command")
         steps, functions = self._read_steps(self._hand_over_event(text))
         for at, step in enumerate(steps):
             words, program = step.words, os.path.basename(step.words[0])
             if not step.is_known or program in _HIDING:
-                raise self._refuse(f"runs what only a shell can tell, by {words[0]}", words[0])
+                raise self._refuse(f"runs {words[0]}, whose effect only a shell knows", words[0])
             makes = program == "jq" and any(re.match(r"-\w*n|--null", w) for w in words)
             is_fed = bool(step.body) or (at > 0 and steps[at - 1].end == "|")
             if program == "jq" and not makes:
-                self._note_reading(program)
+                self._require_same_input(program)
                 *options, field = words[1:] or [""]
                 known = rf"""\.(?:{self._fields})(?: ?// ?(?:empty|""))?"""
                 known += r"""(?: ?\| ?(?:test|startswith|contains)\("[^"\\]*"\))?"""
                 if not (_JQ_OPTIONS.issuperset(options) and re.fullmatch(known, field)):
-                    raise self._refuse("has jq read more than one known field", program)
+                    raise self._refuse("reads more with jq than one known field", program)
             elif program in _READERS | {"read", "mapfile", "readarray"} and not (makes or is_fed):
-                raise self._refuse("looks at the whole event, which natively differs", program)
+                raise self._refuse("reads the whole event, which is different natively", program)
             if program in ("awk", "gawk", "sed", "grep", "rg") and any(
                 re.match(r"-\w*f|--f|.*\b(?:system|getline)\b", word, re.DOTALL)
                 for word in words[1:]
             ):
-                raise self._refuse(f"has {program} read more than its words", program)
+                raise self._refuse(f"runs {program} with a file or a command of its own", program)
             if program not in functions and not is_of_shell(words[0]):
                 self._follow(words)
             is_quiet = "grep" in program and any(re.match(r"-\w*q|--q|--si", w) for w in words)
             is_heard = not (is_quiet or step.is_captured or step.is_redirected or step.end == "|")
             if program in _TALKERS and is_heard:
-                raise self._refuse("prints, which natively is read in another way", program)
+                raise self._refuse("prints, which is read in another way natively", program)
 
     def _hand_over_event(self, text: str) -> str:
-        """The same text with jq reading the event itself where a variable hands it over; raises
-        CannotMove for what looks at it in another way."""
+        """Rewrite the text so that jq reads the event itself instead of a variable that holds it;
+        raises CannotMove if the text uses the variable in another way."""
         if "/dev/stdin" in text or "/dev/fd" in text or "/proc/" in text:
-            raise self._refuse("looks at the whole event, which natively differs", "/dev")
+            raise self._refuse("reads the whole event, which is different natively", "/dev")
         for name in set(_KEEPS.findall(text)):
             kept = rf"""(?:"\$\{{?{name}\}}?"|\$\{{?{name}\}}?(?![\w"]))"""
             text = re.sub(rf"(?:echo|printf ['\"]%s(?:\\n)?['\"]) {kept} *\| *(?=jq\b)", "", text)
             text = re.sub(rf"(\bjq\b[^|;&\n]*?) *<<< *{kept}", r"\1", text)
             if re.search(rf"\$\{{?[#!]?{name}\b", text):
-                raise self._refuse("looks at the whole event, which natively differs", name)
+                raise self._refuse("reads the whole event, which is different natively", name)
         return _KEEPS.sub(r"\1=", text)
 
     def _read_steps(self, text: str) -> tuple[list[_Step], set[str]]:
-        """The simple commands of a text, in order, and the functions that it defines."""
+        """Read the simple commands of a text, in order, and the functions that it defines."""
         steps: list[_Step] = []
         functions: set[str] = set()
         opened: list[tuple[int, _Step | None]] = []
@@ -263,7 +263,7 @@ class Judge:
                     step.end = token * 2 if token in "|&" and after == token else token
                 step = None
                 if token == ")" and opened:
-                    # What a word is made of comes before it; behind a subshell stands no word.
+                    # A command substitution comes before its word; after a subshell comes none.
                     start, around = opened.pop()
                     is_captured = not isinstance(after, str)
                     for inner in steps[start:]:
@@ -314,10 +314,10 @@ class Judge:
                         or not isinstance(each.value, ast.Constant)
                     ]
                     body[:] = said or [ast.Pass()]
-            # Now it is one statement a line, and no comments.
+            # ast.unparse writes one statement per line, and no comments.
             lines = [line.strip() for line in ast.unparse(tree).splitlines()]
         except (SyntaxError, ValueError, RecursionError):
-            raise self._refuse("is no Python that can be read here") from None
+            raise self._refuse("is not Python that can be parsed here") from None
         code = "\n".join(lines)
         self._look_for_words(code)
         for names in re.findall(r"(?m)^(?:import|from) (.+?)(?: import .*)?$", code):
@@ -327,17 +327,17 @@ class Judge:
                 if not is_known or name in _STARTING_MODULES:
                     raise self._refuse(f"imports {name or 'its own'}, which is not followed", name)
         if found := _STARTING_CALLS.search(code):
-            raise self._refuse(f"runs what only Python can tell, by {found[0]}", found[0])
+            raise self._refuse(f"uses {found[0]}, whose effect only Python knows", found[0])
         if found := re.search(_STDIN, code):
-            self._note_reading(found[0])
+            self._require_same_input(found[0])
             self._check_fields(code)
         for line in lines:
             prints = re.search(r"\bprint\b|\bstdout\b", line)
             if prints and not _PRINTS_ELSEWHERE.fullmatch(line):
-                raise self._refuse("prints, which natively is read in another way", "print")
+                raise self._refuse("prints, which is read in another way natively", "print")
 
     def _check_fields(self, code: str) -> None:
-        """Raise CannotMove for Python that takes more from the event than known fields."""
+        """Raise CannotMove for Python that reads more of the event than known fields."""
         kept = rf"(?m)^(\w+) = {_LOADS}$"
         events, rest = "|".join(re.findall(kept, code)) or "(?!)", re.sub(kept, "", code)
         event = rf"(?:\b(?:{events})|{_LOADS})"
@@ -351,4 +351,4 @@ class Judge:
         rest = re.sub(rf"(?:{given}|\b(?:{inputs})){get('command')}", "", rest)
         rest = re.sub(f"{event}{get(self._fields)}", "", rest)
         if re.search(rf"\b(?:{events}|{inputs})\b|{_STDIN}", rest):
-            raise self._refuse("looks at the whole event, which natively differs", "stdin")
+            raise self._refuse("reads the whole event, which is different natively", "stdin")

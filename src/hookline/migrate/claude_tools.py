@@ -1,8 +1,8 @@
-"""Claude Code's matchers as native ones, which pick the same tools and triggers or are refused.
+"""Translates Claude Code's matchers into native ones that pick the same, or refuses them.
 
 Its plain matchers are lists of exact names; the others are regular expressions, searched in the
-name. Either stays as it is, and the names that hosts have for the tools it matched are added: so
-tools of MCP servers and tools that nobody has declared are matched as before.
+name. Either stays as it is, with the hosts' names of the tools it matched added: so it still
+matches tools of MCP servers and undeclared tools.
 """
 
 import re
@@ -15,23 +15,23 @@ from hookline.pipeline.matcher import MatchTimeout, compile_matcher
 from hookline.wire.events import EVENTS, HookEventName
 
 _SHELL = "run_shell_command"
-# What a native trigger is called in Claude Code, where that is another word.
+# Native trigger -> Claude Code's name of it, if that differs.
 _TRIGGERS: dict[HookEventName, dict[str, str]] = {
     HookEventName.SESSION_START: {"compress": "compact"},
     HookEventName.SESSION_END: {"exit": "prompt_input_exit"},
     HookEventName.NOTIFICATION: {"ToolPermission": "permission_prompt"},
 }
 _LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
-# What means the same in JavaScript and here.
+# Syntax that means the same in JavaScript and here.
 _SAME_REGEX = re.compile(
     r"(?:[\w.|^$/ ,:@#%&~=!<>\"'-]|\\[bBdDwWsS.|^$/()\[\]{}*+?\\-]|\[\^?(?:[\w. -]|\\[dwsDWS.-])+\]"
     r"|\((?!\?)|\(\?(?::|<?[=!])|\)|[*+?](?![+])|\{\d+(?:,\d*)?\}(?![+]))*"
 )
-_HOST_NAMES = "MCP tools have the names that your agent gives them; look whether the matcher fits"
+_HOST_NAMES = "MCP tools have the names that your agent gives them; check that the matcher fits"
 
 
 class Matcher(msgspec.Struct, frozen=True, kw_only=True):
-    """A native matcher, None for all; ``refused`` says why there is none, ``notes`` what to know.
+    """A native matcher, None for all; ``refused`` says why there is none; the user reads ``notes``.
 
     ``same_input`` is True if all that it picks has the same input natively.
     """
@@ -43,7 +43,7 @@ class Matcher(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def translate_matcher(event: HookEventName, text: str | None) -> Matcher:
-    """What a matcher of Claude Code's is on a native event."""
+    """Translate a matcher of Claude Code's for a native event."""
     text = (text or "").strip()
     spec = EVENTS[event]
     if text in ("", "*") or spec.target is None:
@@ -57,7 +57,7 @@ def translate_matcher(event: HookEventName, text: str | None) -> Matcher:
     else:
         picks, problem = compile_matcher(text, search=True)
         if problem is not None or not _SAME_REGEX.fullmatch(text):
-            return Matcher(refused="it is no regular expression that means the same here")
+            return Matcher(refused="it is not a regular expression that means the same natively")
     try:
         if spec.search:
             return _translate_tools(text, words, picks)
@@ -70,9 +70,9 @@ def _translate_tools(text: str, words: list[str] | None, picks: Callable[[str], 
     wanted = [host for host in TOOLS if any(map(picks, set(claude_names(host)) - {host}))]
     too_many = [host for host in TOOLS if picks(host) and host not in wanted]
     if too_many:
-        return Matcher(refused=f"natively it would pick {_join(too_many)} as well")
+        return Matcher(refused=f"natively it would also pick {_join(too_many)}")
     for host, alias in TOOLS.items():
-        # Natively they are the same tool as the other, so they cannot be picked alone.
+        # Natively these are one tool, so a matcher cannot pick only one of them.
         alone = [each.name for each in alias.variants if picks(each.name) and host not in wanted]
         if alone:
             return Matcher(refused=f"natively {_join(alone)} cannot be told from {alias.name}")
@@ -82,7 +82,7 @@ def _translate_tools(text: str, words: list[str] | None, picks: Callable[[str], 
         return Matcher(refused=f"hosts have no tool like {_join(gone)}")
     added = "|".join(host for host in wanted if not picks(host))
     if words is not None:
-        # In a list of exact names none may be found within another.
+        # Anchor the list, so that no name matches inside another.
         text = f"^(?:{'|'.join(dict.fromkeys([*words, *wanted]))})$"
     elif added:
         text = f"{text}|^(?:{added})$"
@@ -98,8 +98,8 @@ def _translate_triggers(
     kept = [name for name in known if picks(renamed.get(name, name))]
     if spec.trigger is None:
         if any(picks(name) and name not in kept for name in known):
-            return Matcher(refused=f"natively it would pick another {spec.target} as well")
-        # Types are whatever the host says, searched there and matched whole here.
+            return Matcher(refused=f"natively it would also pick another {spec.target}")
+        # Hosts choose the types freely; Claude Code searches them, we match them whole.
         others = [f".*(?:{text}).*"] if words is None else words
         kept += [word for word in others if word not in renamed.values()]
     if not kept:

@@ -1,4 +1,4 @@
-"""The outcome of a migration as values: hooks that move, and findings about them and the rest."""
+"""The result of a migration: hooks that move, and findings about hooks that change or stay."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -10,14 +10,14 @@ from hookline.pipeline.jsonc import Document, Path
 
 
 class Kind(StrEnum):
-    """What a finding says: that something stays where it is, or what to know."""
+    """Whether a finding refuses to move something, or notes something for the user."""
 
     REFUSED = "refused"
     NOTE = "note"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something that is not as before: where, about what, and what to do."""
+    """Something that does not move or changes: the place, the subject, and what to do."""
 
     kind: Kind
     file: str
@@ -37,9 +37,9 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook on its way: how it was, how it will be, and from where it comes.
+    """A hook that moves: as it was, as it will be, and its place.
 
-    ``changes`` are those of its fields, in words; hooks with the same ``group`` share a definition.
+    ``changes`` describes how its fields change; hooks with the same ``group`` share a definition.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Migrated(msgspec.Struct, frozen=True, kw_only=True):
-    """What one settings file comes to; ``disabled`` are names of hooks that stay switched off."""
+    """The result for one settings file; ``disabled`` are names of hooks that stay disabled."""
 
     moves: tuple[Move, ...] = ()
     disabled: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Migrated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft:
-    """What one settings file has come to so far."""
+    """Collects the result for one settings file."""
 
     def __init__(self, document: Document, file: str) -> None:
         self.document = document
@@ -72,7 +72,7 @@ class Draft:
         self.findings: list[Finding] = []
 
     def move(self, path: Path, before: Before, event: str, **fields: Any) -> None:
-        """Take the hook at a path of the document along."""
+        """Add the hook at a path of the document."""
         line, column = self.document.place(path)
         group = (self.file, *path[:-2])
         fields |= {"file": self.file, "line": line, "column": column, "group": group}
@@ -81,12 +81,12 @@ class Draft:
     def find(
         self, kind: Kind, path: Path, message: str, *, subject: str = "", remedy: str = ""
     ) -> None:
-        """Say something about what is at a path of the document."""
+        """Add a finding about a path of the document."""
         place = self.document.place(path)
         self.findings.append(Finding(kind, self.file, *place, message, subject, remedy))
 
-    def finished(self, disabled: Iterable[str] = ()) -> Migrated:
-        """All of it."""
+    def finish(self, disabled: Iterable[str] = ()) -> Migrated:
+        """Return the whole result."""
         return Migrated(
             moves=tuple(self.moves), disabled=tuple(disabled), findings=tuple(self.findings)
         )

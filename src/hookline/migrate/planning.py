@@ -1,5 +1,5 @@
-"""Finds the settings and plugins of other agents and puts their moves together: what is new to
-which of our files, and which variables come along."""
+"""Finds the settings and plugins of other agents and plans the migration: what is new to which of
+our files, and which variables move with the hooks."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from hookline.wire.hooks import HookSource
 Agent: TypeAlias = Literal["claude", "gemini"]
 Layer: TypeAlias = Literal["project", "user"]
 
-# Agent -> its files below a project or the home, and the name each has here.
+# Agent -> its files in a project or the home, and the name of our file for each.
 _FILES: dict[Agent, tuple[tuple[str, str], ...]] = {
     "claude": (
         (".claude/settings.json", "settings.json"),
@@ -45,9 +45,9 @@ _GEMINI_EVENTS = frozenset(event.value for event in HookEventName)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A settings file of another agent, and the file of ours for what is in it.
+    """A settings file of another agent, and the file of ours for its hooks.
 
-    ``base`` leads to its hooks; ``plugin`` is the folder of the plugin that it is of.
+    ``base`` is the path to its hooks; ``plugin`` is the folder of the plugin it belongs to.
     """
 
     file: str
@@ -67,7 +67,7 @@ class Places(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """One of our files, and what is to go into it; ``new`` are those moves it does not have yet."""
+    """One of our files, and the moves into it; ``new`` are the moves that it does not have yet."""
 
     file: str
     exists: bool
@@ -77,7 +77,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole migration, before anything is written; ``folders`` are those that hooks need."""
+    """A whole migration, before anything is written; ``folders`` are folders that hooks need."""
 
     sources: tuple[Source, ...]
     targets: tuple[Target, ...]
@@ -86,12 +86,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def moves(self) -> list[Move]:
-        """Every hook that comes along."""
+        """Every hook that moves."""
         return [move for target in self.targets for move in target.moves]
 
 
 def find_places(cwd: str) -> Places:
-    """The project of a directory, which may so far be the project of another agent only."""
+    """Find the project of a directory, which may have only another agent's settings so far."""
     home = home_dir()
     directory = cwd
     while True:
@@ -106,7 +106,7 @@ def find_places(cwd: str) -> Places:
 
 
 def find_sources(places: Places, agents: Sequence[Agent]) -> list[Source]:
-    """The files that are there; one reached twice counts once, as the user's."""
+    """Find the files that exist; one reached twice counts once, as the user's."""
     below: tuple[tuple[Layer, str | None, str | None], ...] = (
         ("user", places.home, places.user_dir),
         ("project", places.project_dir, os.path.join(places.project_dir, ".hookline")),
@@ -125,14 +125,13 @@ def find_sources(places: Places, agents: Sequence[Agent]) -> list[Source]:
 
 
 def given_source(file: str, agent: Agent, places: Places) -> Source:
-    """A file that was named; what is in it is for the project."""
+    """Make the source for a named file, whose hooks go into the project's settings."""
     target = os.path.join(places.project_dir, ".hookline", "settings.json")
     return Source(file=os.path.abspath(file), agent=agent, layer="project", target=target)
 
 
 def migrate_gemini(document: Document, file: str) -> Migrated:
-    """What a settings file of Gemini CLI's or LLxprt Code's comes to: they are ours but for the
-    folder they are in."""
+    """Migrate a settings file of Gemini CLI or LLxprt Code: only the folder differs from ours."""
     draft = Draft(document, file)
     hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
     for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
@@ -148,7 +147,7 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
                 path: Path = ("hooks", key, index, "hooks", place)
                 strangers = sorted(set(config) - _HOOK_KEYS)
                 if strangers:
-                    message = f"{', '.join(strangers)} means nothing here and was left out"
+                    message = f"{', '.join(strangers)} has no meaning here and was left out"
                     draft.find(Kind.NOTE, path, message)
                 draft.move(
                     path,
@@ -159,11 +158,11 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
                     sequential=definition.get("sequential") is True,
                 )
     if draft.moves:
-        message = "hookline reads this file as it is, so its hooks run without being moved"
-        remedy = "moved, each runs once as long as both files have it"
+        message = "hookline reads this file itself, so its hooks run without being moved"
+        remedy = "each moved hook runs once while both files have it"
         line = draft.moves[0].line
         draft.findings.append(Finding(Kind.NOTE, file, line, 1, message, remedy=remedy))
-    # What the engine says about entries that are no hooks, for it reads these files too.
+    # The engine reads these files too: add its problems about entries that are not hooks.
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
         kind = Kind.REFUSED if problem.skipped else Kind.NOTE
@@ -171,13 +170,13 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
         draft.findings.append(Finding(kind, file, *at, problem.text))
     for path in SWITCHES:
         if value_at(document.value, path) is False:
-            message = f"{spoken(path)} is false, so hooks stay off until it is not"
+            message = f"{spoken(path)} is false, so hooks stay disabled; set it to true to run them"
             draft.find(Kind.NOTE, path, message)
-    return draft.finished(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
+    return draft.finish(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
 
 
 def find_plugin_sources(folder: str, places: Places, layer: Layer) -> list[Source]:
-    """The files with the hooks of a plugin; raises SettingsFileError for one that cannot be."""
+    """Find the files with the hooks of a plugin; raises SettingsFileError for a missing one."""
     folder = os.path.abspath(folder)
     manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
     default = os.path.join(folder, "hooks", "hooks.json")
@@ -196,7 +195,7 @@ def find_plugin_sources(folder: str, places: Places, layer: Layer) -> list[Sourc
         found.append((default, ("hooks",)))
     for file, _ in found:
         if not os.path.isfile(file):
-            message = "is not there, so this folder is no plugin with hooks"
+            message = "does not exist, so this folder is not a plugin with hooks"
             raise SettingsFileError(Problem(kind="unreadable", message=message, file=file))
     ours = places.user_dir if layer == "user" else os.path.join(places.project_dir, ".hookline")
     target = os.path.join(ours or places.project_dir, "settings.json")
@@ -206,8 +205,8 @@ def find_plugin_sources(folder: str, places: Places, layer: Layer) -> list[Sourc
     ]
 
 
-def _plugin_variables(folder: str, places: Places) -> dict[str, str]:
-    """The folder of a plugin, and that for its data: Claude's if that is there, else ours."""
+def _find_plugin_variables(folder: str, places: Places) -> dict[str, str]:
+    """Return the folder of a plugin and its data folder: Claude's if it exists, else ours."""
     manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
     said = value_at(read_settings_text(manifest).document.value, ("name",))
     said = said if isinstance(said, str) and said else os.path.basename(folder)
@@ -221,7 +220,7 @@ def _plugin_variables(folder: str, places: Places) -> dict[str, str]:
 
 
 def _read_env(document: Document) -> dict[str, str]:
-    """The variables that settings of Claude Code's set, as texts."""
+    """Read the variables that Claude Code's settings set, as strings."""
     env = value_at(document.value, ("env",))
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -232,13 +231,13 @@ def _read_env(document: Document) -> dict[str, str]:
 
 
 def _look_around(source: Source, places: Places) -> Around:
-    """What the hooks of a file of Claude Code's find around them. Variables come along unless they
-    are set by a file that fewer people may read: what is the user's own must not get into a file of
-    the project."""
+    """Find the surroundings of a Claude Code file's hooks. Variables move with the hooks unless a
+    file that fewer people may read sets them: the user's own values must not get into a file of the
+    project."""
     env: dict[str, str] = {}
     private: dict[str, str] = {}
     found = find_sources(places, ("claude",))
-    # The weakest first; a project's variables are for the project's own hooks alone.
+    # Lowest priority first; a project's variables are only for the project's own hooks.
     files = [other for other in found if other.layer == "user"]
     if source.plugin is None and source.layer == "project":
         files += [other for other in found if other.layer == "project"]
@@ -256,13 +255,13 @@ def _look_around(source: Source, places: Places) -> Around:
             else:
                 private[name] = other.file
     if source.plugin is not None:
-        env |= _plugin_variables(source.plugin, places)
+        env |= _find_plugin_variables(source.plugin, places)
     project_dir = places.project_dir if source.layer == "project" else ""
     return Around(project_dir=project_dir, home=places.home, env=env, private=private)
 
 
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:
-    """Read the files and say what would come of them; raises SettingsFileError for a bad one."""
+    """Read the files and plan their migration; raises SettingsFileError for a bad file."""
     migrated: list[tuple[Source, Migrated]] = []
     findings: list[Finding] = []
     for source in sources:
@@ -275,7 +274,7 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     findings += (finding for _, each in migrated for finding in each.findings)
     off = _find_switched_off(places, sources)
     if off is not None:
-        # Claude Code runs none of them, so that none may begin to run.
+        # Claude Code runs none of them, so none may start to run here.
         findings.append(off)
         migrated = [(s, Migrated() if s.agent == "claude" else each) for s, each in migrated]
     for source in sources:
@@ -305,7 +304,7 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
 
 
 def _find_switched_off(places: Places, sources: Sequence[Source]) -> Finding | None:
-    """Where Claude Code is told to run no hooks at all, None where it is not."""
+    """Find a setting that disables all of Claude Code's hooks; None if there is none."""
     key = "disableAllHooks"
     named = [source for source in sources if source.agent == "claude" and source.plugin is None]
     if not any(source.agent == "claude" for source in sources):
@@ -313,8 +312,8 @@ def _find_switched_off(places: Places, sources: Sequence[Source]) -> Finding | N
     for source in (*named, *find_sources(places, ("claude",))):
         document = read_settings_text(source.file).document
         if value_at(document.value, (key,)) is True:
-            message = "Claude Code runs no hooks at all, so none is moved"
-            remedy = "take it out and migrate again"
+            message = "this disables all of Claude Code's hooks, so none is moved"
+            remedy = "remove it and migrate again"
             place = document.place((key,))
             return Finding(Kind.REFUSED, source.file, *place, message, key, remedy)
     return None
@@ -323,7 +322,7 @@ def _find_switched_off(places: Places, sources: Sequence[Source]) -> Finding | N
 def additions(
     value: Mapping[str, Any], moves: Sequence[Move], disabled: Sequence[str]
 ) -> tuple[dict[str, Any], list[Move]]:
-    """What a settings object lacks of the moves, and which of them that are."""
+    """Return what to add to a settings object for the moves, and which moves are new to it."""
     known: set[object] = set()
     there = value.get("hooks")
     for event, definitions in there.items() if isinstance(there, Mapping) else ():
@@ -331,13 +330,13 @@ def additions(
             listed = value_at(definition, ("hooks",))
             for hook in listed if isinstance(listed, list) else ():
                 if isinstance(hook, Mapping):
-                    known.add(_identity(event, definition.get("matcher"), hook))
+                    known.add(_identify(event, definition.get("matcher"), hook))
     hooks: dict[str, Any] = {}
     new: list[Move] = []
-    # Hooks that shared a definition still do.
+    # Hooks that shared a definition share one again.
     groups: dict[tuple[str | int, ...], list[Any]] = {}
     for move in moves:
-        identity = _identity(move.event, move.matcher, move.hook)
+        identity = _identify(move.event, move.matcher, move.hook)
         if identity in known:
             continue
         known.add(identity)
@@ -356,10 +355,10 @@ def additions(
     return ({"hooks": hooks} if hooks else {}), new
 
 
-def _identity(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
-    """By its text, as settings may hold anything where a string is expected."""
+def _identify(event: str, matcher: Any, hook: Mapping[str, Any]) -> object:
+    """Return the hook's identity as text, as settings may hold any value."""
     env = hook.get("env") or {}
     variables = sorted(env.items()) if isinstance(env, Mapping) else env
-    # Of two that are the same otherwise, the one that fails closed counts.
+    # A hook that fails closed is not the same as one that does not.
     words = hook.get("command"), hook.get("args"), hook.get("onFailure")
     return repr((event, matcher or "", *words, variables))

@@ -1,7 +1,7 @@
 """JSON Schema of settings, events and answers, and the same as rows for the reference.
 
-All of it comes from the types in ``schema/settings.py``, ``schema/events.py`` and
-``wire/inputs.py``. To fire an event, none of this is loaded.
+All of it is made from the types in ``schema/settings.py``, ``schema/events.py`` and
+``wire/inputs.py``. Firing an event loads none of this.
 """
 
 import re
@@ -34,7 +34,7 @@ __all__ = [
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SITE = "https://hookline.github.io/hookline/"
-# Keys that nothing reads, for people who leave notes in their settings.
+# Keys for comments in settings; nothing reads them.
 COMMENTS = r"^(//|\$comment|_comment)"
 
 Schema: TypeAlias = dict[str, Any]
@@ -42,7 +42,7 @@ Schema: TypeAlias = dict[str, Any]
 _LAYERS = "x-layers"
 _REFERENCE = "#/$defs/"
 _TYPE_OF_HOOK = (
-    "What the hook is: command is a process, http a server that is sent the event, prompt a "
+    "What the hook is: command is a process, http a server that gets the event, prompt a "
     "question to a model."
 )
 _NAMES = {"boolean": "boolean", "integer": "number", "number": "number", "string": "string"}
@@ -69,7 +69,7 @@ class Field(NamedTuple):
 
 
 def settings_schema() -> Schema:
-    """The JSON Schema of a settings file."""
+    """Make the JSON Schema of a settings file."""
     schema = render(
         Settings,
         title="Settings of hookline",
@@ -77,50 +77,50 @@ def settings_schema() -> Schema:
         name="settings",
     )
     defs = schema["$defs"]
-    # A type cannot say what its other keys hold.
+    # msgspec types cannot describe the values of other keys.
     kinds = defs["Hooks"]["properties"]["tools"]["anyOf"]
     (aliases,) = (kind for kind in kinds if kind["type"] == "object")
     defs["Tools"]["additionalProperties"] = aliases["additionalProperties"]
     for name, component in defs.items():
-        # Among the events such a key would be taken for one.
+        # Not in ``hooks``, where such a key would be read as an event.
         if component.get("additionalProperties") is False and name != Hooks.__name__:
             component["patternProperties"] = {COMMENTS: {}}
     return schema
 
 
 def event_schema(name: str) -> Schema:
-    """The JSON Schema of an event, by our name or Claude Code's: ``$defs`` has ``input``, what a
-    hook reads, and ``output``, what it may answer. Raises UnknownEventError."""
+    """Make the JSON Schema of an event, by our name or Claude Code's: ``$defs`` has ``input``, what
+    a hook reads, and ``output``, what it may answer. Raises UnknownEventError."""
     event = find_event(name)
     _, defs = _make_components(INPUTS[event], make_output_type(event))
     defs["input"] = defs.pop(INPUTS[event].__name__)
     defs["output"] = defs.pop(f"{event.value}Output")
     return {
-        **_head(
+        **_make_head(
             f"The event {event.value}",
             "What a hook reads is #/$defs/input, what it may answer is #/$defs/output.",
             f"events/{event.value}",
         ),
-        "$defs": _finish(defs),
+        "$defs": _finish_schema(defs),
     }
 
 
 def render(type_: Any, *, title: str, description: str = "", name: str = "") -> Schema:
-    """The JSON Schema of a type, ready to print; ``name`` is its place on the site."""
+    """Make the JSON Schema of a type; ``name`` is its place on the site."""
     root, defs = _make_components(type_)
-    written: Schema = {**_head(title, description, name), **_finish(root)}
-    return {**written, "$defs": _finish(defs)} if defs else written
+    written: Schema = {**_make_head(title, description, name), **_finish_schema(root)}
+    return {**written, "$defs": _finish_schema(defs)} if defs else written
 
 
 def write_schema(schema: Schema) -> str:
-    """The text of a schema, for a file: ASCII, so that every terminal and editor can have it."""
+    """Write a schema as text, in ASCII so that every terminal and editor can show it."""
     import json
 
     return json.dumps(schema, indent=2) + "\n"
 
 
 def describe_settings() -> tuple[Key, ...]:
-    """Every key of a settings file, in the order of the types."""
+    """Describe every key of a settings file, in the order of the types."""
     root, defs = _make_components(Settings)
     events = "|".join(HookEventName)
     kinds: dict[str, list[str]] = {}
@@ -132,12 +132,12 @@ def describe_settings() -> tuple[Key, ...]:
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
         if path in found:
             continue
-        default = _write(node["default"]) if "default" in node else "none"
+        default = _write_json(node["default"]) if "default" in node else "none"
         meaning, kind = node["description"], _name_type(node, defs)
         above, _, key = path.rpartition(".")
         if above == "hooks.EVENT[].hooks[]":
             if key == "type":
-                kind = _list_words([_write(k.__struct_config__.tag) for k in KINDS])
+                kind = _list_words([_write_json(k.__struct_config__.tag) for k in KINDS])
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
@@ -146,17 +146,17 @@ def describe_settings() -> tuple[Key, ...]:
 
 
 def describe_input(name: str) -> tuple[Field, ...]:
-    """Every field of what a hook reads of an event; raises UnknownEventError."""
-    return _describe(INPUTS[find_event(name)])
+    """Describe every field that a hook reads of an event; raises UnknownEventError."""
+    return _describe_fields(INPUTS[find_event(name)])
 
 
 def describe_output(name: str) -> tuple[Field, ...]:
-    """Every field that a hook may answer to an event; raises UnknownEventError."""
-    return _describe(make_output_type(find_event(name)))
+    """Describe every field of an answer to an event; raises UnknownEventError."""
+    return _describe_fields(make_output_type(find_event(name)))
 
 
 def find_event(name: str) -> HookEventName:
-    """The event of ours that a name of either family stands for; raises UnknownEventError."""
+    """Return our event for one of our names or Claude Code's; raises UnknownEventError."""
     if name in CLAUDE_EVENTS:
         return CLAUDE_EVENTS[name]
     names = [event.value for event in HookEventName]
@@ -165,7 +165,7 @@ def find_event(name: str) -> HookEventName:
     return HookEventName(name)
 
 
-def _describe(type_: Any) -> tuple[Field, ...]:
+def _describe_fields(type_: Any) -> tuple[Field, ...]:
     root, defs = _make_components(type_)
     return tuple(
         Field(path, _name_type(node, defs), is_required, node["description"])
@@ -173,15 +173,15 @@ def _describe(type_: Any) -> tuple[Field, ...]:
     )
 
 
-def _head(title: str, description: str, name: str) -> Schema:
+def _make_head(title: str, description: str, name: str) -> Schema:
     head = {"$schema": DRAFT, "$id": f"{SITE}schema/{name}.json" if name else ""}
     head |= {"title": title, "description": description}
     return {key: value for key, value in head.items() if value}
 
 
 def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
-    """The schema of the first type, and those that it refers to, each with its keys in the order
-    of the type, and what they mean."""
+    """Make the schema of the first type, and those that the types refer to, with the keys in the
+    order of the type, and their meanings."""
     (root, *_), defs = msgspec.json.schema_components(types, ref_template=_REFERENCE + "{name}")
     meanings = {kind.__name__: fields for kind, fields in MODEL_MEANINGS.items()}
     meanings |= {kind.__name__: {"type": _TYPE_OF_HOOK} for kind in KINDS}
@@ -202,14 +202,14 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
     return root, defs
 
 
-def _finish(node: Any) -> Any:
-    """The schema as it is given out: without what only the reference reads, and with a choice of
-    hooks by their type, so that a mistake is told by its own place and not as none of three."""
+def _finish_schema(node: Any) -> Any:
+    """Return the schema for users: without keys that only the reference reads, and with hooks
+    chosen by their type, so that a validator names the mistake instead of "none of three fits"."""
     if isinstance(node, list):
-        return [_finish(each) for each in node]
+        return [_finish_schema(each) for each in node]
     if not isinstance(node, dict):
         return node
-    node = {key: _finish(value) for key, value in node.items() if key != _LAYERS}
+    node = {key: _finish_schema(value) for key, value in node.items() if key != _LAYERS}
     if "discriminator" in node:
         key, kinds = node["discriminator"]["propertyName"], node["discriminator"]["mapping"]
         chosen = [
@@ -225,7 +225,7 @@ def _finish(node: Any) -> Any:
 def _find_properties(
     node: Schema, defs: dict[str, Schema], path: str = ""
 ) -> Iterator[tuple[str, Schema, bool]]:
-    """Every property below a schema, with its dotted path and whether it must be there."""
+    """Yield every property below a schema, with its dotted path and whether it is required."""
     for branch in _find_branches(node, defs):
         prefix = f"{path}." if path else ""
         properties = branch.get("properties", {})
@@ -240,7 +240,7 @@ def _find_properties(
 
 
 def _find_branches(node: Schema, defs: dict[str, Schema]) -> Iterator[Schema]:
-    """What a value may be: the schema itself, or each that it is a choice of."""
+    """Yield the schemas that a value may have: the schema itself, or its alternatives."""
     if "anyOf" in node:
         for each in node["anyOf"]:
             yield from _find_branches(each, defs)
@@ -251,12 +251,12 @@ def _find_branches(node: Schema, defs: dict[str, Schema]) -> Iterator[Schema]:
 
 
 def _name_type(node: Schema, defs: dict[str, Schema]) -> str:
-    """The type of a value in words."""
+    """Describe the type of a value in words."""
     words: dict[str, None] = {}
     for branch in _find_branches(node, defs):
         kind = branch.get("type")
         if "enum" in branch:
-            words.update(dict.fromkeys(_write(each) for each in branch["enum"]))
+            words.update(dict.fromkeys(_write_json(each) for each in branch["enum"]))
         elif kind == "array":
             items = _name_type(branch.get("items", {}), defs)
             words[f"list of {items}s" if items.isalpha() else f"list ({items})"] = None
@@ -269,7 +269,7 @@ def _name_type(node: Schema, defs: dict[str, Schema]) -> str:
     return _list_words([*words])
 
 
-def _write(value: object) -> str:
+def _write_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 

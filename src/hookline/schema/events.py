@@ -1,7 +1,7 @@
-"""What hooks read of each event and what they may answer to it, with what each field means.
+"""What hooks read of each event and what they may answer to it, with the meaning of each field.
 
-The fields that hooks read have their meanings in ``wire/inputs.py``. Those of the model's format
-are here: its types are loaded when an event of a model is fired, and must not cost more for it.
+The meanings of the fields that hooks read are in ``wire/inputs.py``. Those of the model's format
+are here, as firing a model's event loads its types and must not load more.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ _RESPONSE = {
     "candidates": "The answers that the model offers; mostly there is one.",
     "usageMetadata": "How many tokens the call took, if the provider says so.",
 }
-# What the fields of the model's format mean, where a hook reads them and where it answers them.
+# The meanings of the fields of the model's format, in what a hook reads and in its answer.
 MODEL_MEANINGS: Mapping[type, Mapping[str, str]] = {
     LLMMessage: _MESSAGE,
     LLMConfig: _CONFIG,
@@ -139,7 +139,7 @@ MODEL_MEANINGS: Mapping[type, Mapping[str, str]] = {
 
 
 class Specific(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every event understands."""
+    """The fields that every event reads."""
 
     hook_event_name: Annotated[
         str | UnsetType,
@@ -162,7 +162,7 @@ _Word: TypeAlias = Literal["allow", "approve", "ask", "block", "deny"]
 
 
 class BeforeToolSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What BeforeTool alone understands."""
+    """The fields that only BeforeTool reads."""
 
     tool_input: Annotated[
         dict[str, Any] | UnsetType,
@@ -192,7 +192,7 @@ class TailToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AfterToolSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What AfterTool alone understands."""
+    """The fields that only AfterTool reads."""
 
     updated_tool_output: Annotated[
         str | UnsetType, Meta(description="What the model reads in place of the tool's result.")
@@ -204,7 +204,7 @@ class AfterToolSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class AfterAgentSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What AfterAgent alone understands."""
+    """The fields that only AfterAgent reads."""
 
     clear_context: Annotated[
         bool | UnsetType, Meta(description="True has the agent forget the conversation so far.")
@@ -212,7 +212,7 @@ class AfterAgentSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_
 
 
 class BeforeModelSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What BeforeModel alone understands."""
+    """The fields that only BeforeModel reads."""
 
     llm_request: Annotated[
         LLMRequestChange | UnsetType,
@@ -225,7 +225,7 @@ class BeforeModelSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class AfterModelSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What AfterModel alone understands."""
+    """The fields that only AfterModel reads."""
 
     llm_response: Annotated[
         LLMResponseChange | UnsetType,
@@ -234,7 +234,7 @@ class AfterModelSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class BeforeToolSelectionSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What BeforeToolSelection alone understands."""
+    """The fields that only BeforeToolSelection reads."""
 
     tool_config: Annotated[
         HookToolConfigChange | UnsetType,
@@ -243,7 +243,7 @@ class BeforeToolSelectionSpecific(Specific, frozen=True, kw_only=True, forbid_un
 
 
 class SessionStartSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What SessionStart alone understands."""
+    """The fields that only SessionStart reads."""
 
     exports: Annotated[
         dict[str, str] | UnsetType,
@@ -252,7 +252,7 @@ class SessionStartSpecific(WithContext, frozen=True, kw_only=True, forbid_unknow
 
 
 class PreCompressSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What PreCompress alone understands."""
+    """The fields that only PreCompress reads."""
 
     keep_history: Annotated[
         bool | UnsetType, Meta(description="True has the history stay as it is, uncompressed.")
@@ -260,7 +260,7 @@ class PreCompressSpecific(Specific, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class _Meanings(msgspec.Struct, frozen=True):
-    """What an event makes of the answers that all events have: a block, and a stop."""
+    """What a block and a stop do on an event."""
 
     specific: type[msgspec.Struct]
     block: str = "This event cannot be blocked: a decision has no effect, and a warning says so."
@@ -311,7 +311,7 @@ _MEANINGS: Mapping[HookEventName, _Meanings] = {
 
 
 def make_output_type(event: HookEventName) -> type[msgspec.Struct]:
-    """The type of an answer to an event."""
+    """Make the type of an answer to an event."""
     meanings = _MEANINGS[event]
     words: Any = _Word
     if event is not HookEventName.BEFORE_TOOL:

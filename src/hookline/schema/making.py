@@ -1,4 +1,4 @@
-"""Makes types of tables, for objects whose keys are no names of Python's or depend on others."""
+"""Makes types from tables, for objects whose keys are not valid Python names or are computed."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
@@ -14,8 +14,7 @@ def make_type(
     *,
     required: Collection[str] = (),
 ) -> type[msgspec.Struct]:
-    """The type of an object that has these keys and no others: the type of each, and what it
-    means."""
+    """Make the type of an object with these keys and no others; each has a type and a meaning."""
     attributes = {key: f"field_{place}" for place, key in enumerate(fields)}
     declared: list[Any] = []
     for key, (kind, told) in fields.items():

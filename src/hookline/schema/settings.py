@@ -1,8 +1,8 @@
-"""What a settings file may say: each key with its type, its default, the layers that may say it
-and what it means, for editors and for the reference.
+"""The keys of a settings file, each with its type, its default, the layers that may set it and its
+meaning, for editors and for the reference.
 
 The engine reads settings without these types, value by value, so that one mistake costs one hook
-and not the file; tests hold the two to each other.
+and not the file; tests check that the two agree.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SYSTEM_ONLY = "system"
 def says(
     meaning: str, *examples: Any, layers: str = EVERY_LAYER, pattern: str | None = None
 ) -> Meta:
-    """What a key means, and which layers may say it."""
+    """Describe a key: its meaning, examples, and the layers that may set it."""
     return Meta(
         description=meaning,
         examples=[*examples] or None,
@@ -38,8 +38,8 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: Annotated[
         str | UnsetType,
         says(
-            "What the hook is called in lists, logs and reasons, and in hooks.disabled and "
-            "hooks.required. A hook without a name is called by its command, address or prompt.",
+            "The name of the hook in lists, logs and reasons, and in hooks.disabled and "
+            "hooks.required. A hook without a name is named by its command, address or prompt.",
             "secret-scan",
         ),
     ] = UNSET
@@ -181,7 +181,7 @@ class PromptHook(Hook, frozen=True, kw_only=True, tag="prompt", forbid_unknown_f
 
 _Hook: TypeAlias = CommandHook | HttpHook | PromptHook
 KINDS: tuple[type[Hook], ...] = get_args(_Hook)
-# Nobody waits for the answer of a hook that runs in the background.
+# A hook that runs in the background cannot block, as the agent does not wait for it.
 _WAITED_FOR = {
     "if": {"properties": {"onFailure": {"const": "block"}}, "required": ["onFailure"]},
     "then": {"properties": {"async": {"const": False}}},
@@ -435,7 +435,7 @@ class Settings(
     enable_hooks: Annotated[
         bool,
         says(
-            "False runs no hooks. A project switches its own hooks off and nobody else's.",
+            "False runs no hooks. A project disables only its own hooks.",
             layers=PROJECT_FOR_ITS_OWN,
         ),
     ] = True
@@ -491,15 +491,15 @@ class Settings(
 
 
 def keys_of(kind: type[msgspec.Struct]) -> frozenset[str]:
-    """The keys that an object of that type may have."""
+    """Return the keys that an object of that type may have."""
     return frozenset(kind.__struct_encode_fields__)
 
 
 def find_sections(
     kind: type[msgspec.Struct] = Settings, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], type[msgspec.Struct]]]:
-    """The objects in the settings that have a fixed set of keys, but for the hooks: the path to
-    each, and its type."""
+    """Yield the objects in the settings that have a fixed set of keys, except the hooks: the path
+    to each, and its type."""
     hints = get_type_hints(kind)
     for name, key in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True):
         for each in get_args(hints[name]):

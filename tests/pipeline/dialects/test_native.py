@@ -136,7 +136,7 @@ def test_the_denial_beside_a_field_of_the_wrong_type_stands() -> None:
 def test_an_unknown_decision_word_is_warned_of(word: str) -> None:
     (warning,) = warnings_of(EVENT, decision=word)
     assert repr(word) in warning
-    assert "counts as none" in warning
+    assert "it has no effect" in warning
     assert repr(word) in (error_of(EVENT, decision=word) or "")
 
 
@@ -236,21 +236,21 @@ def test_a_denial_in_a_place_where_none_is_read_fails_a_hook_that_fails_closed(
         ("BeforeModel", "tool_config", "write it into hookSpecificOutput.llm_request"),
         ("BeforeModel", "contents", "write hookSpecificOutput.llm_request.messages"),
         ("AfterModel", "llm-response", "write hookSpecificOutput.llm_response"),
-        ("AfterModel", "llm_request", "it is read on BeforeModel alone"),
+        ("AfterModel", "llm_request", "it is read only on BeforeModel"),
         ("BeforeTool", "toolInput", "write hookSpecificOutput.tool_input"),
         ("BeforeTool", "updatedInput", "write hookSpecificOutput.tool_input"),
         ("BeforeTool", "permission_decision", "write hookSpecificOutput.permissionDecision"),
         ("BeforeTool", "decision", "write it at the top of the answer"),
-        ("AfterTool", "tool_input", "it is read on BeforeTool alone"),
+        ("AfterTool", "tool_input", "it is read only on BeforeTool"),
         ("AfterTool", "tool_output", "write hookSpecificOutput.updatedToolOutput"),
         ("AfterTool", "updated_tool_output", "write hookSpecificOutput.updatedToolOutput"),
         ("AfterTool", "additional_context", "write hookSpecificOutput.additionalContext"),
         ("AfterTool", "permissionDecision", "write decision at the top of the answer"),
         ("BeforeAgent", "prompt", "write hookSpecificOutput.additionalContext"),
-        ("BeforeAgent", "clearContext", "it is read on AfterAgent alone"),
+        ("BeforeAgent", "clearContext", "it is read only on AfterAgent"),
         ("BeforeToolSelection", "tool_config", "write hookSpecificOutput.toolConfig"),
         ("BeforeToolSelection", "mode", "write it into hookSpecificOutput.toolConfig"),
-        ("Notification", "tool_input", "it is read on BeforeTool alone"),
+        ("Notification", "tool_input", "it is read only on BeforeTool"),
         ("SessionEnd", "additionalContext", "write systemMessage at the top of the answer"),
     ],
 )

@@ -24,44 +24,45 @@ __all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer", "Remark"]
 
 
 class Dialect(Protocol):
-    """One way of talking with hooks. Implementations are stateless and never raise on what a
-    settings file or a hook says: what they cannot read is an answer with ``failed`` or a warning.
+    """One way of talking to hooks. Implementations are stateless and never raise on the content of
+    a settings file or an answer: for what they cannot read they return an answer with ``failed``
+    or a warning.
     """
 
     name: str
-    # Keys beside the events in the ``hooks`` object, and the words for what a failure means.
+    # Keys beside the events in the ``hooks`` object, and the words that ``onFailure`` may be.
     reserved_keys: frozenset[str]
     failure_words: "Mapping[str, OnFailure]"
-    # The settings keys of events on which a failure lets the agent go on, whatever a hook wants.
+    # The settings keys of events on which a failure lets the agent go on, whatever onFailure says.
     open_events: frozenset[str]
-    # The unit of its timeouts, and whether its hooks may say for which calls of a tool they run.
+    # The unit of its timeouts, and whether its hooks may have a condition on the call (``if``).
     time_unit: str
     has_conditions: bool
     # The fields that make a hook run in the background.
     background_keys: tuple[str, ...]
 
     def event_for(self, key: str) -> EventName | None:
-        """The event a settings key names, None for a name this dialect does not have."""
+        """Return the event a settings key names, None for a name this dialect does not have."""
         ...
 
     def event_names(self) -> tuple[str, ...]:
-        """Every name that settings of this dialect have for an event."""
+        """Return every name that settings of this dialect have for an event."""
         ...
 
     def timeout_ms(self, value: float) -> float:
-        """A timeout as settings write it, in milliseconds."""
+        """Convert a timeout as settings write it to milliseconds."""
         ...
 
     def default_timeout_ms(self, key: str, kind: str) -> float:
-        """The timeout of a hook that says none, by the settings key of its event and its type."""
+        """Return the timeout of a hook that sets none, by its event's settings key and its type."""
         ...
 
     def refuse_kind(self, key: str, kind: str) -> str | None:
-        """Why hooks of a type cannot be on the event of a settings key, None if they can."""
+        """Say why hooks of a type cannot be on the event of a settings key; None if they can."""
         ...
 
     def find_remarks(self, key: str, config: Mapping[str, Any]) -> Iterable[Remark]:
-        """What people should know of how a hook of settings is read here."""
+        """Find what the user should know about how a hook of the settings is read."""
         ...
 
     def compile_matcher(
@@ -70,21 +71,21 @@ class Dialect(Protocol):
         text: str | None,
         tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> tuple[Match, Problem | None]:
-        """The test a matcher stands for, and what is wrong with it, if anything. The mapping of
-        the host's ``tools`` is looked into each time a name is tested."""
+        """Compile a matcher; return its test, and what is wrong with it, if anything. The test
+        looks into the host's ``tools`` each time, so later changes to the mapping count."""
         ...
 
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:
-        """Whether a hook that was planned runs on this very event."""
+        """True if a planned hook runs on this event."""
         ...
 
     def write_input(self, document: EventDocument) -> bytes:
-        """The document a hook reads; raises HooklineError where nobody could show it whole."""
+        """Write the document a hook reads; raises HooklineError if it cannot show all of it."""
         ...
 
     def variables(self, session_id: str) -> Mapping[str, str | None]:
-        """The variables of a command hook that it finds in this dialect alone; None for one that
-        it does not inherit."""
+        """Return the environment variables that only command hooks of this dialect get; None for
+        a variable that they do not inherit."""
         ...
 
     def read_answer(
@@ -97,19 +98,19 @@ class Dialect(Protocol):
         *,
         strict: bool = False,
     ) -> HookAnswer:
-        """What a command hook that ended by itself said. ``strict`` is for a hook that fails
-        closed: an answer that could mean something else than it says is a failure."""
+        """Read the answer of a command hook that exited. ``strict`` is for a hook that fails
+        closed: an ambiguous answer is a failure."""
         ...
 
     def read_value(
         self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
     ) -> HookAnswer:
-        """What a hook answered with an object alone: one in this process, or a server."""
+        """Read the answer of a hook that returns only an object: a function or a server."""
         ...
 
 
 class _Dialects(dict[str, Dialect]):
-    """Dialects by name; one that nobody knows is read as the native one."""
+    """Dialects by name; an unknown name gives the native one."""
 
     def __missing__(self, name: str) -> Dialect:
         if name == "claude":

@@ -1,4 +1,4 @@
-"""An event as the dialects are given it to write it down, and to read the answers to it."""
+"""An event as dialects get it: they write it for hooks, and read the answers to it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,14 +8,14 @@ import msgspec
 from hookline.fired import NO_FACTS, Facts
 from hookline.wire.events import EventName
 
-# Native hooks are spared the table.
+# Native hooks do not need the table, which takes time to load.
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
 
 class EventDocument(msgspec.Struct, frozen=True, eq=False):
-    """The payload is what native hooks read. ``tools`` are the host's, as they are called
-    elsewhere; None where that is nobody's concern."""
+    """The payload is what native hooks read. ``tools`` says what the host's tools are called in
+    Claude Code; None where no hook needs to know."""
 
     event: EventName
     payload: dict[str, Any]

@@ -23,8 +23,8 @@ from hookline.wire.outputs import (
     find_fault,
 )
 
-# What is not read on an event, and what says the same there. Names are compared without regard to
-# capitals and underscores.
+# Fields that an event does not read, and what to write instead. Names are compared without regard
+# to capitals and underscores.
 _SYSTEM_MESSAGE = "write systemMessage at the top of the answer"
 _NEW_RESULT = "write hookSpecificOutput.updatedToolOutput"
 _SAID_OTHERWISE: dict[str, str] = {
@@ -53,21 +53,21 @@ _SAID_OTHERWISE_ON: dict[EventName, dict[str, str]] = {
         ("mode", "allowedFunctionNames"), "write it into hookSpecificOutput.toolConfig"
     ),
 }
-# What documented answers say of themselves; it asks for nothing.
+# Fields of documented answers that only describe the answer; they ask for nothing.
 _LABELS = ("hookEventName", "llm_request_boundary")
 _CONFIG_FIELDS = dict.fromkeys(("mode", "allowedFunctionNames"))
 _MODES = ("AUTO", "ANY", "NONE")
-# Gemini has more of them; hooks only narrow, so these say nothing.
+# Gemini's other modes: hooks only narrow the tools, so these change nothing.
 _NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
 # Without one of these an answer lets the agent go on.
 _DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
 _HOLDING_WORDS = BLOCKING_WORDS | {"ask"}
-# So many fields are looked at for a slip; an answer has a handful.
+# Look for typing errors in this many fields; an answer has a handful.
 _MOST_UNKNOWN = 50
 
 
 class NativeDialect:
-    """Sections 4 and 5 of the protocol, for command hooks and in-process hooks alike."""
+    """Sections 4 and 5 of the protocol, for command hooks and in-process hooks."""
 
     name = "native"
     reserved_keys = frozenset({"enabled", "disabled", "required", "notifications", "tools"})
@@ -78,27 +78,27 @@ class NativeDialect:
     background_keys: tuple[str, ...] = ("async",)
 
     def event_for(self, key: str) -> EventName | None:
-        """Settings use the events' own names."""
+        """Look the name up: settings use the events' own names."""
         return HookEventName(key) if key in EVENTS else None
 
     def event_names(self) -> tuple[str, ...]:
-        """The eleven."""
+        """Return the names of the eleven events."""
         return tuple(event.value for event in HookEventName)
 
     def timeout_ms(self, value: float) -> float:
-        """Settings are in milliseconds already."""
+        """Return the value: settings are in milliseconds already."""
         return value
 
     def default_timeout_ms(self, key: str, kind: str) -> float:  # noqa: ARG002
-        """A minute for every hook."""
+        """Return a minute, for every hook."""
         return DEFAULT_TIMEOUT_MS
 
     def refuse_kind(self, key: str, kind: str) -> str | None:  # noqa: ARG002
-        """Every type may be on every event."""
+        """Return None: every type may be on every event."""
         return None
 
     def find_remarks(self, key: str, config: Mapping[str, Any]) -> tuple[()]:  # noqa: ARG002
-        """What there is to say, the reader of settings says."""
+        """Return nothing: the settings reader reports everything itself."""
         return ()
 
     def compile_matcher(
@@ -107,20 +107,20 @@ class NativeDialect:
         text: str | None,
         tools: object = None,  # noqa: ARG002  (hosts' own names are the native ones)
     ) -> tuple[Match, Problem | None]:
-        """Searched in tool names, whole for triggers, ignored where there is nothing to compare."""
+        """Search tool names, match triggers whole, and ignore the matcher on other events."""
         spec = EVENTS[event]
         return compile_matcher(text if spec.target else None, search=spec.search)
 
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:  # noqa: ARG002
-        """A matcher is all there is."""
+        """Return True: only the matcher decides."""
         return True
 
     def write_input(self, document: EventDocument) -> bytes:
-        """The payload is the document."""
+        """Encode the payload, which is the document."""
         return codec.encode(document.payload)
 
     def variables(self, session_id: str) -> Mapping[str, str | None]:  # noqa: ARG002
-        """Those that every hook finds are all."""
+        """Return none: native hooks get only the variables of every hook."""
         return {}
 
     def read_answer(
@@ -133,12 +133,12 @@ class NativeDialect:
         *,
         strict: bool = False,
     ) -> HookAnswer:
-        """0 is an answer, 2 a block, anything else a failure whatever was printed."""
+        """Read exit code 0 as an answer, 2 as a block, and any other as a failure."""
         event = document.event
-        strictness = partial(_strictness_of, event)
+        strictness = partial(_weigh_object, event)
         if exit_code == 0:
-            return _answer(event, parse_stdout(stdout, strictness), strict=strict)
-        # A text may be the reason of a block; all else that is not read is no loss.
+            return _make_answer(event, parse_stdout(stdout, strictness), strict=strict)
+        # A text may be the reason of a block; nothing else on stdout counts here.
         is_read = stdout.startswith("{") or (exit_code == 2 and not stderr)
         said = parse_stdout(stdout, strictness) if is_read else Said()
         fields = said.object or {}
@@ -152,11 +152,11 @@ class NativeDialect:
             if said.object is not None:
                 output = create_hook_output(event, said.object)
                 reason = output.reason or output.stop_reason
-        # What says the same as the exit code is no loss.
+        # Do not warn about fields that say the same as the exit code.
         unread = {
             name: value
             for name, value in fields.items()
-            # By comparing: the word may be anything, and a list has no hash.
+            # A list, not a set: the value may be anything, and a list has no hash.
             if value != reason and not (name == "decision" and value in [*BLOCKING_WORDS])
         }
         warnings = _describe_unread_answer(unread, "exit code 2 blocks, whatever stdout says")
@@ -173,13 +173,13 @@ class NativeDialect:
     def read_value(
         self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
     ) -> HookAnswer:
-        """The mapping is the output."""
-        return _answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)
+        """Read the mapping as the output."""
+        return _make_answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)
 
 
 class _Remarks(NamedTuple):
-    """What to say about an answer; ``doubts`` if it may have been meant to hold the agent back,
-    so that a hook that fails closed has failed with it."""
+    """Remarks about an answer. ``doubts`` are those where the hook may have meant to hold the
+    agent back: a hook that fails closed has failed with one."""
 
     warnings: list[str]
     doubts: list[Doubt]
@@ -191,7 +191,7 @@ class _Remarks(NamedTuple):
             self.warnings.append(f"{problem}; {outcome}")
 
 
-def _answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
+def _make_answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
     if said.garbled is not None:
         error = f"its answer {said.garbled}; print one JSON object and nothing else"
         return HookAnswer(success=False, failed="malformed", error=error)
@@ -218,14 +218,15 @@ def _answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
 
 
 def _describe_unread_answer(fields: Mapping[str, Any], why: str) -> tuple[str, ...]:
-    """What to say of an answer that does not count for how its hook ended."""
+    """Describe an answer that is not read because of its hook's exit code."""
     known = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
     if not known:
         return ()
-    return (f"its answer on stdout ({join_names(known)}) is not read: {why}; exit with 0 for it",)
+    unread = f"its answer on stdout ({join_names(known)}) is not read: {why}"
+    return (f"{unread}; exit with 0 to have it read",)
 
 
-def _strictness_of(event: EventName, value: dict[str, Any]) -> int:
+def _weigh_object(event: EventName, value: dict[str, Any]) -> int:
     output = create_hook_output(event, _clean_output(event, value, _Remarks([], [])))
     if output.is_blocking_decision() or output.should_stop_execution():
         return BLOCKS
@@ -233,7 +234,7 @@ def _strictness_of(event: EventName, value: dict[str, Any]) -> int:
 
 
 def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -> dict[str, Any]:
-    """The output without known fields of the wrong type, and with decision words in lower case."""
+    """Drop known fields of the wrong type, and write decision words in lower case."""
     cleaned: dict[str, Any] = {}
     unknown: list[str] = []
     for name, value in output.items():
@@ -263,7 +264,7 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
 def _remark_on_unknown(
     event: EventName, output: dict[str, Any], unknown: list[str], remarks: _Remarks
 ) -> None:
-    """Name each field that no answer has, with what may have been meant by it."""
+    """Remark on each unknown field, with what the hook may have meant."""
     meaningless: list[str] = unknown[_MOST_UNKNOWN:]
     for name in unknown[:_MOST_UNKNOWN]:
         key = name[:LONGEST_NAME]
@@ -288,7 +289,7 @@ def _remark_on_unknown(
 def _clean_specific(
     event: EventName, specific: dict[str, Any], remarks: _Remarks
 ) -> dict[str, Any]:
-    """The event's own fields in their usual spelling; what is not read is told by its name."""
+    """Write the event's own fields in their usual spelling, and remark on each unread one."""
     own = SPECIFIC_FIELDS[event]
     if event is HookEventName.BEFORE_TOOL:
         specific = _clean_word(specific, "permissionDecision", remarks)
@@ -331,20 +332,20 @@ def _clean_specific(
 
 
 def _holds_back(name: str, value: Any) -> bool:
-    """Whether a field that is not read where it stands was meant to hold the agent back."""
-    if _bare(name) == "continue":
+    """True if a field that is not read was meant to hold the agent back."""
+    if _strip_name(name) == "continue":
         return value is False
     word = value.strip().lower() if isinstance(value, str) else ""
-    return _bare(name) in ("decision", "permissiondecision") and word in _HOLDING_WORDS
+    return _strip_name(name) in ("decision", "permissiondecision") and word in _HOLDING_WORDS
 
 
 def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
-    """A tool config as the protocol has it: flat, the mode in capitals."""
+    """Write a tool config as the protocol has it: flat, the mode in capitals."""
     if isinstance(config, dict) and isinstance(config.get("functionCallingConfig"), dict):
         config = config["functionCallingConfig"]
     if isinstance(config, dict) and not config.keys() <= _CONFIG_FIELDS.keys():
         unread = [name for name in config if name not in _CONFIG_FIELDS]
-        lists = [name for name in unread if _bare(name) == "allowedfunctionnames"]
+        lists = [name for name in unread if _strip_name(name) == "allowedfunctionnames"]
         for name in lists if "allowedFunctionNames" not in config else ():
             problem = f"hookSpecificOutput.toolConfig.{name} is not read"
             remarks.add(problem, "write allowedFunctionNames", doubtful=True)
@@ -365,31 +366,31 @@ def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
 
 @lru_cache(maxsize=256)
 def _find_slip(name: str) -> str | None:
-    """The field of an answer that a name is one slip away from."""
+    """Find the field of an answer that a name differs from by one typing error."""
     return next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
 
 
 @lru_cache(maxsize=256)
 def _find_instead(event: EventName, name: str) -> str | None:
-    """What to write in place of a field that is not read there; None for a field that nobody has
-    a meaning for."""
+    """Say what to write in place of a field that the event does not read; None for a field that
+    has no meaning anywhere."""
     own = SPECIFIC_FIELDS[event]
     for known in own:
-        if _bare(name) == _bare(known) or _is_one_slip(name, known):
+        if _is_one_slip(name, known):
             return f"write hookSpecificOutput.{known}"
     for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
         for known, instead in table.items():
-            if _bare(name) == _bare(known):
+            if _strip_name(name) == _strip_name(known):
                 return instead
     readers = [
         other.value
         for other, fields in SPECIFIC_FIELDS.items()
-        if any(_bare(name) == _bare(field) for field in fields)
+        if any(_strip_name(name) == _strip_name(field) for field in fields)
     ]
-    return f"it is read on {' and '.join(readers)} alone" if readers else None
+    return f"it is read only on {' and '.join(readers)}" if readers else None
 
 
-def _bare(name: str) -> str:
+def _strip_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
@@ -399,19 +400,19 @@ def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[st
     if word is None or (meant == word and meant in DECISION_WORDS):
         return fields
     if meant in DECISION_WORDS:
-        remarks.add(f"{name} {word!r} counts as {meant}", "write it so", doubtful=False)
+        remarks.add(f"{name} {word!r} counts as {meant}", f'write "{meant}"', doubtful=False)
         return {**fields, name: meant}
     words = ", ".join(sorted(DECISION_WORDS))
-    remarks.add(f"{name} {word!r:.80} is not one of {words}", "it counts as none", doubtful=True)
+    remarks.add(f"{name} {word!r:.80} is not one of {words}", "it has no effect", doubtful=True)
     return fields
 
 
 def _is_one_slip(name: str, known: str) -> bool:
-    """Whether one letter is missing, too many or wrong, or letters changed places, capitals and
-    underscores aside."""
+    """True if one letter is missing, added or wrong, or letters changed places, ignoring capitals
+    and underscores."""
     if len(name) > 2 * len(known):
         return False
-    given, known = _bare(name), _bare(known)
+    given, known = _strip_name(name), _strip_name(known)
     pairs = enumerate(zip(given, known, strict=False))
     at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
     given, known = given[at:], known[at:]

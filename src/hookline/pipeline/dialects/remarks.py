@@ -1,11 +1,11 @@
-"""What a dialect has to say about a hook while its settings are read."""
+"""Remarks of a dialect about a hook, made while its settings are read."""
 
 import msgspec
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """About a field of a hook: what is wrong with it, and what is done about it. A hook with a
-    fatal one is skipped."""
+    """A remark about a field of a hook: what is wrong, and what hookline does about it. A hook with
+    a fatal remark is skipped."""
 
     field: str
     message: str

@@ -1,8 +1,8 @@
 """Finds the answer in what a hook printed: a JSON object, one among noise, or plain text.
 
-A denial must not get lost: not to a stray log line, not to a second document, and not to a slip of
-the pen. So of several objects the strictest counts, and what was meant as an answer but cannot be
-read is a failure, never a text. A hook may print anything, so the work is bounded whatever it is.
+A denial must not get lost to a stray log line, a second document or a typing error. So of several
+objects the strictest counts, and text that was meant as an answer but cannot be read is a failure,
+never a message. A hook may print anything, so the work is bounded.
 """
 
 import re
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 # How much an object holds an agent back: 3 if it blocks or stops, 2 if it asks, less if neither.
 Strictness: TypeAlias = Callable[[dict[str, Any]], int]
 BLOCKS = 3
-# What may have been meant to hold the agent back, and what comes of it all the same.
+# What the hook may have meant to hold the agent back with, and what happens instead.
 Doubt: TypeAlias = tuple[str, str]
 
-# Characters that may be read for nothing, and what an attempt and an object cost on top of them:
-# a few seconds' work, which only megabytes of broken JSON come to.
+# How many characters may be parsed in vain, and what an attempt and an object cost on top: a few
+# seconds' work, which only megabytes of broken JSON reach.
 _BUDGET = 24 * 1024 * 1024
 _ATTEMPT_COST = 100
 _OBJECT_COST = 20
-# An attempt reads so much at first: a parser that fails counts the lines of all it was given.
+# An attempt parses this much at first: a parser that fails counts the lines of its whole input.
 _WINDOW = 4_096
 
 # Compiled by the first hook that prints more than its answer; a carriage return ends a line too.
@@ -45,7 +45,7 @@ _MEANT_AS_ANSWER = rf"""["']{_ANSWER_FIELD}["']\s*(?::|=>)|[{{,]\s*{_ANSWER_FIEL
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a hook fared and what it said: what a dialect makes of its exit code, its output or its
+    """How a hook ended and what it answered, as a dialect reads its exit code and output, or its
     return value."""
 
     success: bool
@@ -57,10 +57,10 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What was printed: an object, or a text, or nothing that counts.
+    """What a hook printed: an object, a text, or nothing that counts.
 
-    ``garbled`` says what keeps a text that was meant as an answer from being one. A hook that
-    fails closed has failed where there are ``doubts``.
+    ``garbled`` says why a text that was meant as an answer cannot be read. A hook that fails closed
+    has failed if there are ``doubts``.
     """
 
     object: dict[str, Any] | None = None
@@ -74,9 +74,9 @@ def parse_stdout(stdout: str, strictness: Strictness) -> Said:
     """Read a hook's trimmed stdout; never raises."""
     if not stdout:
         return Said()
-    said = _read(stdout, strictness)
+    said = _read_text(stdout, strictness)
     if isinstance(said, str):
-        said = _read(said.strip(), strictness)
+        said = _read_text(said.strip(), strictness)
         if isinstance(said, Said) and said.object is None and said.garbled is None:
             return Said(text=stdout)
     if isinstance(said, Said):
@@ -88,14 +88,14 @@ def parse_stdout(stdout: str, strictness: Strictness) -> Said:
 
 
 def may_repeat_field(text: str) -> bool:
-    """Whether a field that decides may stand there twice, perhaps with letters as escapes."""
+    """True if a deciding field may be there twice, perhaps with escaped letters."""
     if "\\u006" in text or "\\u007" in text:
         return True
     return any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
 
 
-def _read(text: str, strictness: Strictness) -> object:
-    """What was said, or the JSON value that is no object."""
+def _read_text(text: str, strictness: Strictness) -> object:
+    """Return what the text says, or its JSON value if that is not an object."""
     is_json = True
     try:
         value = codec.decode(text)
@@ -108,7 +108,7 @@ def _read(text: str, strictness: Strictness) -> object:
     repeated: dict[str, Doubt] = {}
 
     def keep_stricter(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # What a guard quotes without escaping it must not undo what the guard says.
+        # Text that a guard quotes without escaping it must not undo the guard's decision.
         fields = dict(pairs)
         for name in _DECIDING_FIELDS if len(fields) < len(pairs) else ():
             given = [{name: each} for key, each in pairs if key == name]
@@ -125,7 +125,7 @@ def _read(text: str, strictness: Strictness) -> object:
     try:
         value = decoder.decode(text)
     except (ValueError, RecursionError):
-        said = _search(text, strictness, decoder)
+        said = _search_text(text, strictness, decoder)
     else:
         if not isinstance(value, dict):
             return value
@@ -136,19 +136,19 @@ def _read(text: str, strictness: Strictness) -> object:
     return msgspec.structs.replace(said, doubts=(*repeated.values(), *said.doubts))
 
 
-def _search(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
-    """What is said by a text that is not JSON as a whole."""
+def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
+    """Find the strictest answer in a text that is not JSON as a whole."""
     found, found_strictness = None, -1
     budget, read_to, answer_to = _BUDGET, 0, 0
     beside: list[str] = []
     rest_of_line = re.compile(_REST_OF_LINE)
     starts = re.finditer(_OBJECT_START, text) if re.search(_KNOWN_FIELD, text) else iter(())
     for start in (match.end() for match in starts):
-        # What stands within an answer is part of it.
+        # An object inside an answer is part of it.
         if start < answer_to:
             continue
-        value, end, cost = _object_at(start, text, decoder)
-        # Objects side by side are read once each; whatever is read again has its price.
+        value, end, cost = _read_object_at(start, text, decoder)
+        # Objects side by side are read once each; reading anything again costs its length.
         budget -= cost if value is None or start < read_to else _OBJECT_COST
         if budget < 0:
             break
@@ -175,10 +175,10 @@ def _search(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
     return Said(object=found, warnings=(around,), doubts=doubts)
 
 
-def _object_at(
+def _read_object_at(
     start: int, text: str, decoder: "JSONDecoder"
 ) -> tuple[dict[str, Any] | None, int, int]:
-    """The object that begins there, if any, its end, and how many characters were read for it."""
+    """Read the object at ``start``; return it or None, its end, and what the reading cost."""
     size, cost = _WINDOW, _ATTEMPT_COST
     while True:
         window = text[start : start + size]
@@ -188,7 +188,7 @@ def _object_at(
             return None, start, cost + len(window)
         except ValueError as error:
             at: int = getattr(error, "pos", -1)
-            # No token but a string is longer than that.
+            # Only strings are longer than 16 characters, of all tokens.
             is_cut = at > size - 16 or str(error).startswith("Unterminated string")
             if not is_cut or start + size >= len(text):
                 return None, start, cost + (at if at >= 0 else len(window))
@@ -199,7 +199,7 @@ def _object_at(
 
 
 def _why_garbled(text: str, decoder: "JSONDecoder") -> str | None:
-    """What keeps a text that was meant as an answer from being one; None for other text."""
+    """Say why a text that was meant as an answer cannot be read; None for other text."""
     at = _find_garbled_answer(text)
     if at is None:
         is_wide = "\0" in text and _find_garbled_answer(text.replace("\0", "")) is not None
@@ -217,8 +217,8 @@ def _why_garbled(text: str, decoder: "JSONDecoder") -> str | None:
 
 
 def _find_garbled_answer(text: str) -> int | None:
-    """Where a line begins that was meant as an answer: one that starts as an object does, or the
-    last one, in which a logger may have put a prefix before it."""
+    """Find where a line begins that was meant as an answer: one that starts like an object, or
+    the last one, where a logger may have put a prefix before the object."""
     first = re.search(_LINE_START + r"\{", text)
     last_line = max(text.rfind("\n"), text.rfind("\r")) + 1
     brace = text.find("{", last_line) if first is None else first.end() - 1

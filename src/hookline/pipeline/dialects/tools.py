@@ -1,5 +1,5 @@
-"""The tools of Claude Code and of the hosts whose hooks are native, declared once and read both
-ways: a call of Claude's as native hooks know it, a call of a host's as Claude's hooks know it.
+"""The tools of Claude Code and of the hosts whose hooks are native, declared once and used both
+ways: to show a call of Claude's to native hooks, and a call of a host's to Claude's hooks.
 
 A field that a tool does not declare has the same name on both sides. A tool that is not declared
 keeps its name and its input, as MCP tools do (``mcp__<server>__<tool>``).
@@ -16,7 +16,7 @@ from hookline.wire import codec
 
 ToolInput: TypeAlias = dict[str, Any]
 
-# Names that Claude Code gave up -> the tool that has taken their place; hooks may still say them.
+# Names that Claude Code no longer uses -> the tool's new name; hooks may still have the old ones.
 LEGACY_NAMES: Mapping[str, str] = {
     "Task": "Agent",
     "KillShell": "TaskStop",
@@ -30,8 +30,8 @@ LEGACY_NAMES: Mapping[str, str] = {
 
 
 class AmbiguousInputError(HooklineError):
-    """An input that has two fields for one of the other side's, so that nobody can show it
-    whole."""
+    """An input has two fields that stand for one of the other side's, so it cannot be shown
+    completely."""
 
     def __init__(self, tool: str, fields: tuple[str, ...], meaning: str) -> None:
         self.tool, self.fields, self.meaning = tool, fields, meaning
@@ -42,9 +42,9 @@ class AmbiguousInputError(HooklineError):
 
 
 class ToolResponse(msgspec.Struct, frozen=True):
-    """How a tool of Claude Code's gives its result. ``read`` is what the model reads of it;
-    ``write`` has another text in its place, in the form that Claude Code takes. Of an empty
-    response ``write`` makes a new one."""
+    """The form of a Claude Code tool's result. ``read`` returns the text that the model reads;
+    ``write`` puts another text in its place, in the form that Claude Code takes. Given an empty
+    response, ``write`` makes a new one."""
 
     read: Callable[[Mapping[str, Any]], str]
     write: Callable[[Mapping[str, Any], str], Any]
@@ -53,10 +53,10 @@ class ToolResponse(msgspec.Struct, frozen=True):
 class ToolAlias(msgspec.Struct, frozen=True):
     """What a host's tool is in Claude Code.
 
-    ``fields`` are Claude's fields that hosts may name in other ways: all of their names, the one
-    that hosts are shown first. ``paths`` are fields that hold a path. ``also`` are further names
-    of Claude's for the tool. ``variants`` are tools of Claude's that hosts are shown as this one
-    too, while the host's tool is never shown as one of them.
+    ``fields`` maps Claude's fields to all names that hosts have for them; hosts are shown the
+    first. ``paths`` are fields that hold a path. ``also`` are further names of Claude's for the
+    tool. ``variants`` are other tools of Claude's that hosts are shown as this one, while the
+    host's tool is never shown as one of them.
     """
 
     name: str
@@ -68,10 +68,10 @@ class ToolAlias(msgspec.Struct, frozen=True):
 
 
 class ShownCall(msgspec.Struct, frozen=True):
-    """A tool call as the other side knows it; ``restore`` makes its input this side's again.
+    """A tool call in the other side's words; ``restore`` translates its input back.
 
-    ``own`` has this side's name of each field the other side may name. ``given`` is the input
-    that is shown."""
+    ``own`` maps each field the other side may name to this side's name. ``given`` is this side's
+    input."""
 
     name: str
     input: ToolInput
@@ -80,8 +80,8 @@ class ShownCall(msgspec.Struct, frozen=True):
     alias: ToolAlias | None = None
 
     def restore(self, changed: Mapping[str, Any]) -> ToolInput:
-        """The whole input that the other side has made of what it was shown. Of two names for one
-        field, the one counts that was changed; raises AmbiguousInputError where both were."""
+        """Translate the other side's whole changed input back. Of two names for one field, the one
+        that was changed counts; raises AmbiguousInputError if both were."""
         by_field: dict[str, list[str]] = {}
         for name in changed:
             by_field.setdefault(self.own.get(name, name), []).append(name)
@@ -95,7 +95,7 @@ class ShownCall(msgspec.Struct, frozen=True):
                     raise AmbiguousInputError(self.name, tuple(names), field)
                 (name,) = named
             is_same = name in self.input and self.input[name] == changed[name]
-            # A path that was made absolute to be shown stays as it was given.
+            # A path that was only made absolute for showing stays as it was given.
             restored[field] = (
                 self.given[field] if is_same and field in self.given else changed[name]
             )
@@ -108,8 +108,8 @@ def show_as_host(
     *,
     tools: Mapping[str, ToolAlias] | None = None,
 ) -> ShownCall:
-    """A call of Claude Code's as hosts know it; a tool that the host has declared itself comes
-    before the usual one. Raises AmbiguousInputError."""
+    """Show a call of Claude Code's in a host's words; a tool that the host declares comes before
+    the usual one. Raises AmbiguousInputError."""
     found = next(
         (
             (host, alias)
@@ -119,16 +119,16 @@ def show_as_host(
         _HOST_TOOLS.get(name),
     )
     if found is None:
-        return ShownCall(name, _as_dict(tool_input), tool_input)
+        return ShownCall(name, _copy_as_dict(tool_input), tool_input)
     host, alias = found
     if not alias.fields:
-        return ShownCall(host, _as_dict(tool_input), tool_input, alias=alias)
+        return ShownCall(host, _copy_as_dict(tool_input), tool_input, alias=alias)
     renamed = {field: names[0] for field, names in alias.fields.items()}
     own = {name: field for field, names in alias.fields.items() for name in names}
     shown = _rename(name, tool_input, renamed)
-    # A field that hosts would take for another one must not stand beside it.
+    # Raise if the input also has a field that hosts would read as one of these.
     _rename(host, shown, own)
-    # In the place of it, it is what it is.
+    # A host's field name that stands alone in the input keeps its name.
     own |= {name: name for name in tool_input if own.get(name, name) not in tool_input}
     return ShownCall(host, shown, tool_input, own, alias)
 
@@ -140,11 +140,11 @@ def show_as_claude(
     tools: Mapping[str, ToolAlias] | None = None,
     cwd: str | None = None,
 ) -> ShownCall:
-    """A call of a host's as Claude Code knows it, its paths made absolute from ``cwd``. Raises
+    """Show a call of a host's in Claude Code's words, its paths made absolute from ``cwd``. Raises
     AmbiguousInputError."""
     alias = (TOOLS if tools is None else tools).get(name)
     if alias is None:
-        return ShownCall(name, _as_dict(tool_input), tool_input)
+        return ShownCall(name, _copy_as_dict(tool_input), tool_input)
     renamed = {name: field for field, names in alias.fields.items() for name in names}
     shown = _rename(name, tool_input, renamed)
     if cwd is not None:
@@ -159,7 +159,7 @@ def show_as_claude(
 
 
 def locate(path: str, cwd: str) -> str:
-    """The absolute path of the file that a tool opens which is given a path."""
+    """Return the absolute path of the file that a tool opens when it is given a path."""
     try:
         full = os.path.join(cwd, os.path.expanduser(path))
         normal = os.path.normpath(full)
@@ -171,46 +171,46 @@ def locate(path: str, cwd: str) -> str:
             return normal if os.path.realpath(normal) == real else real
         return normal
     except (OSError, ValueError):
-        # No file has such a name.
+        # No file can have such a name.
         return os.path.normpath(os.path.join(cwd, path))
 
 
 def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> tuple[str, ...]:
-    """The names of a host's tool that matchers of Claude's hooks are compared with, in turn: what
-    Claude Code calls it, its other names there, then the host's own."""
+    """Return the names of a host's tool that matchers of Claude's hooks are compared with, in this
+    order: Claude Code's name, its other names there, the host's own."""
     alias = (TOOLS if tools is None else tools).get(name)
     named = (name,) if alias is None else (alias.name, *alias.also)
     return tuple(dict.fromkeys([*named, *other_names(*named), name]))
 
 
 def other_names(*names: str) -> tuple[str, ...]:
-    """What else tools of Claude Code's are called: as they are now, and as they were before."""
+    """Return the other names of Claude Code's tools, present and former."""
     now = [LEGACY_NAMES[name] for name in names if name in LEGACY_NAMES]
     before = [old for old, new in LEGACY_NAMES.items() if new in (*names, *now)]
     return tuple(name for name in (*now, *before) if name not in names)
 
 
 def find_response(alias: ToolAlias) -> ToolResponse | None:
-    """How Claude Code's tool gives its result, whoever has declared it; None where any value is
-    one."""
+    """Return the form of the result of Claude Code's tool, declared by the host or known here;
+    None if any value may be the result."""
     known = _HOST_TOOLS.get(alias.name)
     return alias.response or (known[1].response if known else None)
 
 
 def host_names(name: str) -> tuple[str, ...]:
-    """The tools of hosts that a matcher of Claude's for ``name`` picks, none if there are none."""
+    """Return the hosts' tools that a matcher of Claude's for ``name`` picks."""
     return tuple(host for host in TOOLS if name in claude_names(host) and name != host)
 
 
 def split_mcp_name(name: str) -> tuple[str, str] | None:
-    """The server and the tool of ``mcp__<server>__<tool>``; None for any other name."""
+    """Split ``mcp__<server>__<tool>`` into server and tool; None for any other name."""
     prefix, _, rest = name.partition("__")
     server, found, tool = rest.partition("__")
     return (server, tool) if prefix == "mcp" and server and found and tool else None
 
 
 def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The server and the tool of an event about a call of an MCP tool, None for any other."""
+    """Read the server and the tool of an event about an MCP tool; None for other events."""
     named = split_mcp_name(fields["tool_name"])
     if named is None:
         return None
@@ -223,13 +223,13 @@ def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def make_response(name: str, tool_input: Mapping[str, Any], text: str) -> Any:
-    """The result of a call in the form that a tool of Claude Code's gives it, of a text that the
-    model reads; None for a tool without one. The input is in Claude Code's words."""
+    """Make a result in the form of a Claude Code tool from the text that the model reads; None for
+    a tool without a known form. The input is in Claude Code's words."""
     make = _MAKERS.get(name)
     return None if make is None else make(tool_input, text)
 
 
-def _as_dict(tool_input: Mapping[str, Any]) -> ToolInput:
+def _copy_as_dict(tool_input: Mapping[str, Any]) -> ToolInput:
     return tool_input if isinstance(tool_input, dict) else dict(tool_input)
 
 
@@ -244,8 +244,8 @@ def _rename(tool: str, tool_input: Mapping[str, Any], names: Mapping[str, str]) 
     return renamed
 
 
-def text_of(value: object) -> str:
-    """A value as JSON text; a text is itself."""
+def write_text(value: object) -> str:
+    """Write a value as JSON text; a string stays as it is."""
     return value if isinstance(value, str) else codec.encode(value).decode()
 
 
@@ -255,7 +255,7 @@ def _read_bash(response: Mapping[str, Any]) -> str:
 
 
 def _write_bash(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    # Made anew: the old one may name a file that holds the whole output.
+    # A new response: the old one may name a file that holds the whole output.
     interrupted = response.get("interrupted") is True
     flags = {"interrupted": interrupted, "isImage": False, "noOutputExpected": False}
     return {"stdout": text, "stderr": "", **flags}
@@ -268,7 +268,7 @@ def _make_bash(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 def _read_file(response: Mapping[str, Any]) -> str:
     file = response.get("file")
     content = file.get("content") if isinstance(file, Mapping) else None
-    return content if isinstance(content, str) else text_of(response)
+    return content if isinstance(content, str) else write_text(response)
 
 
 def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def _read_found(response: Mapping[str, Any]) -> str:
     content, files = response.get("content"), response.get("filenames")
     if isinstance(content, str) and content:
         return content
-    return "\n".join(map(str, files)) if isinstance(files, list) else text_of(response)
+    return "\n".join(map(str, files)) if isinstance(files, list) else write_text(response)
 
 
 def _write_matches(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def _write_filenames(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _read_report(response: Mapping[str, Any]) -> str:
-    return "\n".join(read_blocks(response.get("content"))) or text_of(response)
+    return "\n".join(read_blocks(response.get("content"))) or write_text(response)
 
 
 def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -339,17 +339,19 @@ def _make_report(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _read_search(response: Mapping[str, Any]) -> str:
     results = response.get("results")
-    return "\n".join(map(text_of, results)) if isinstance(results, list) else text_of(response)
+    return (
+        "\n".join(map(write_text, results)) if isinstance(results, list) else write_text(response)
+    )
 
 
 def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Both a response and the input of a call say the query."""
+    """Write a search result; both a response and a call's input have the query."""
     return {"query": response.get("query", ""), "results": [text], "durationSeconds": 0}
 
 
 def _read_page(response: Mapping[str, Any]) -> str:
     result = response.get("result")
-    return result if isinstance(result, str) else text_of(response)
+    return result if isinstance(result, str) else write_text(response)
 
 
 def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -362,7 +364,7 @@ def _make_page(given: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def read_blocks(content: object) -> Iterator[str]:
-    """The texts among the blocks of a result."""
+    """Yield the texts among the blocks of a result."""
     for block in content if isinstance(content, list) else ():
         if isinstance(block, Mapping) and isinstance(block.get("text"), str):
             yield block["text"]
@@ -381,7 +383,7 @@ _REPORT = ToolResponse(_read_report, _write_report)
 _WEB_SEARCH = ToolAlias("WebSearch", response=ToolResponse(_read_search, _write_search))
 _TODOS = ToolAlias("TodoWrite")
 
-# Claude's tool -> the response to an input of which the model reads a text.
+# Claude's tool -> what makes its response from the input and the text that the model reads.
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any], str], Any]] = {
     **dict.fromkeys(("Bash", "PowerShell"), _make_bash),
     "Read": _make_file,
@@ -393,13 +395,13 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any], str], Any]] = {
     "WebSearch": _write_search,
     **dict.fromkeys(("Agent", "Task"), _make_report),
 }
-# A host's tool -> what it is in Claude Code. Where two are the same there, Claude's is shown as
-# the first.
+# A host's tool -> what it is in Claude Code. If two hosts' tools are the same tool there, Claude's
+# is shown as the first.
 TOOLS: Mapping[str, ToolAlias] = {
     "run_shell_command": ToolAlias(
         "Bash",
         response=_SHELL,
-        # They run commands as well, so that what guards a shell guards them.
+        # They run commands too, so hooks that guard the shell must see them.
         variants=(ToolAlias("PowerShell", response=_SHELL), ToolAlias("Monitor")),
     ),
     "read_file": ToolAlias(
@@ -443,7 +445,7 @@ TOOLS: Mapping[str, ToolAlias] = {
 }
 
 
-def _index() -> dict[str, tuple[str, ToolAlias]]:
+def _index_tools() -> dict[str, tuple[str, ToolAlias]]:
     index: dict[str, tuple[str, ToolAlias]] = {}
     for host, alias in TOOLS.items():
         for name in (alias.name, *alias.also):
@@ -456,9 +458,9 @@ def _index() -> dict[str, tuple[str, ToolAlias]]:
     return index
 
 
-# Claude's name of a tool -> the host's, and the alias whose fields they share.
-_HOST_TOOLS: Mapping[str, tuple[str, ToolAlias]] = _index()
-# Every name that is known to be Claude's, some of them of tools that hosts do not have.
+# Claude's name of a tool -> the host's name, and the alias that has its fields.
+_HOST_TOOLS: Mapping[str, tuple[str, ToolAlias]] = _index_tools()
+# Every known name of a Claude Code tool, tools that hosts do not have included.
 CLAUDE_NAMES: tuple[str, ...] = tuple(
     dict.fromkeys(
         (

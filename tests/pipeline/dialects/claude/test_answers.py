@@ -446,7 +446,7 @@ FAILURES: list[tuple[str, int, object, str, str]] = [
     ("PreToolUse", 0, own("BeforeTool"), "malformed", "but the event is PreToolUse"),
     ("PostToolUseFailure", 0, own("PostToolUse"), "malformed", "is PostToolUseFailure"),
     ("SubagentStop", 0, own("Stop"), "malformed", "but the event is SubagentStop"),
-    ("Stop", 0, {"hookSpecificOutput": {"hookEventName": 5}}, "malformed", "no string"),
+    ("Stop", 0, {"hookSpecificOutput": {"hookEventName": 5}}, "malformed", "not a string"),
     # Valid or not, an object is looked at before the exit code; other text is not.
     ("PreToolUse", 1, {"continue": "false"}, "malformed", "continue must be true or false"),
     ("PreToolUse", 1, '{"decision": "block"', "exit", "exited with code 1: first"),
@@ -485,9 +485,14 @@ def test_a_hook_that_fails_closed_blocks_with_it(
         ("PreToolUse", 0, r'"{\"decision\": \"block\"}"', "only at the start of stdout"),
         ("PreToolUse", 0, '[{"decision": "block"}]', "only at the start of stdout"),
         ("PreToolUse", 0, '\0{\0"\0decision"\0:\0"block"\0}', "only at the start of stdout"),
-        ("PreToolUse", 0, {"async": True}, "must be waited for"),
+        ("PreToolUse", 0, {"async": True}, "must wait for a hook that fails closed"),
         ("PreToolUse", 0, '{"decision": "block", "decision": "approve"}', "given twice"),
-        ("PostToolUse", 0, own("PostToolUse", updatedToolOutput={"odd": 1}), "does not fit"),
+        (
+            "PostToolUse",
+            0,
+            own("PostToolUse", updatedToolOutput={"odd": 1}),
+            "is not in the form of the tool's output",
+        ),
     ],
 )
 def test_a_hook_that_fails_closed_is_read_strictly(
@@ -613,7 +618,7 @@ def test_what_has_no_effect_is_said() -> None:
     ruled = behavior("allow", updatedPermissions=[{"type": "setMode"}])
     assert "updatedPermissions is not supported" in warnings_of("PermissionRequest", ruled)
     asked = own("PreModelSwitch", permissionDecision="ask")
-    assert "nobody can be asked" in warnings_of("PreModelSwitch", asked)
+    assert "the user cannot be asked" in warnings_of("PreModelSwitch", asked)
     invalid = warnings_of("PreToolUse", {"continue": "no"}, 2)
     assert "beside exit code 2 was ignored" in invalid
 
@@ -626,7 +631,7 @@ def test_what_has_no_effect_is_said() -> None:
         ("PreToolUse", {"sysMessage": "m"}, "did you mean systemMessage?"),
         ("PreToolUse", {"desicion": "block"}, "did you mean decision?"),
         ("PreToolUse", {"updatedInput": {}}, "; write hookSpecificOutput.updatedInput"),
-        ("Stop", {"terminalSequence": "x"}, "terminalSequence is for Claude Code alone"),
+        ("Stop", {"terminalSequence": "x"}, "terminalSequence is only for Claude Code"),
         ("PreCompact", {"systemMessage": "m"}, "systemMessage is not read on PreCompact"),
         ("Notification", {"continue": False}, "continue is not read on Notification"),
         ("SessionEnd", {"systemMessage": "m", "stopReason": "r"}, "systemMessage, stopReason are"),
@@ -639,9 +644,19 @@ def test_what_has_no_effect_is_said() -> None:
                 ("PreToolUse", "permisionDecision", "deny", "did you mean permissionDecision?"),
                 ("Stop", "permissionDecision", "allow", "permissionDecision is not read on Stop"),
                 ("Notification", "additionalContext", "c", "additionalContext is not read on Not"),
-                ("PostToolUse", "classifierContext", "c", "classifierContext is for Claude Code"),
-                ("UserPromptSubmit", "sessionTitle", "t", "sessionTitle is for Claude Code alone"),
-                ("SessionStart", "initialUserMessage", "m", "initialUserMessage is for Claude"),
+                (
+                    "PostToolUse",
+                    "classifierContext",
+                    "c",
+                    "classifierContext is only for Claude Code",
+                ),
+                ("UserPromptSubmit", "sessionTitle", "t", "sessionTitle is only for Claude Code"),
+                (
+                    "SessionStart",
+                    "initialUserMessage",
+                    "m",
+                    "initialUserMessage is only for Claude",
+                ),
                 ("SessionEnd", "novel", 1, "hookSpecificOutput is not read on SessionEnd"),
             )
         ),

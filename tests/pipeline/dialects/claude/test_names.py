@@ -51,16 +51,16 @@ def test_a_hook_that_says_no_timeout_has_claudes(key: str, kind: str, seconds: f
     ("key", "kind", "refused"),
     [
         ("SessionStart", "command", ""),
-        ("SessionStart", "http", "SessionStart, which takes command hooks alone"),
-        ("Setup", "prompt", "Setup, which takes command hooks alone"),
+        ("SessionStart", "http", "http hooks cannot be on SessionStart; use a command hook"),
+        ("Setup", "prompt", "prompt hooks cannot be on Setup; use a command hook"),
         ("Stop", "prompt", ""),
         ("TeammateIdle", "prompt", ""),
         ("PreToolUse", "prompt", ""),
         ("Notification", "prompt", "cannot be on Notification"),
         ("PreCompact", "prompt", "cannot be on PreCompact"),
         ("Notification", "http", ""),
-        ("PreToolUse", "agent", "agent hooks are not run here"),
-        ("SessionStart", "mcp_tool", "mcp_tool hooks are not run here"),
+        ("PreToolUse", "agent", "agent hooks are not supported"),
+        ("SessionStart", "mcp_tool", "mcp_tool hooks are not supported"),
         ("PreToolUse", "nonsense", ""),
     ],
 )
@@ -319,11 +319,11 @@ def test_only_a_list_without_tools_of_servers_cannot_pick_one() -> None:
         ("timeout", 5000, "is in seconds, and 5000 of them look like milliseconds"),
         ("asyncRewake", True, "the hook runs as async and does not wake the agent"),
         ("if", "Bash(git push", "is not a rule such as"),
-        ("if", "Edit(!a)", "is not the pattern of a path"),
-        ("if", "Edit(*.{ts,js})", "is not the pattern of a path"),
-        ("if", "Glob([z-a])", "is not the pattern of a path"),
+        ("if", "Edit(!a)", "is not a path pattern"),
+        ("if", "Edit(*.{ts,js})", "is not a path pattern"),
+        ("if", "Glob([z-a])", "is not a path pattern"),
         ("if", "WebFetch(example.com)", "domain:example.com"),
-        ("if", "TodoWrite(x)", "are not told apart"),
+        ("if", "TodoWrite(x)", "cannot have a pattern"),
     ],
 )
 def test_what_is_read_otherwise_than_written_is_reported(
@@ -350,9 +350,9 @@ def test_a_condition_on_an_event_without_a_tool_is_reported() -> None:
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
-        ({"type": "agent", "prompt": "p"}, "agent hooks are not run here"),
-        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "mcp_tool hooks are not run here"),
-        ({"type": "command", "command": "c", "shell": "powershell"}, "powershell is not run here"),
+        ({"type": "agent", "prompt": "p"}, "agent hooks are not supported"),
+        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "mcp_tool hooks are not supported"),
+        ({"type": "command", "command": "c", "shell": "powershell"}, "powershell is not supported"),
     ],
 )
 def test_what_this_host_does_not_run_is_skipped_in_plain_words(

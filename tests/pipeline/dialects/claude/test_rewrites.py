@@ -220,7 +220,7 @@ def test_a_new_result_is_read_in_the_form_that_the_tool_has(
     value = own("PostToolUse", **{field: output})
     said = CLAUDE.read_value(document, value)
     assert apply("PostToolUse", said, **fields).tool_output == text
-    assert any("does not fit" in warning for warning in said.warnings) is (text is None)
+    assert any("is not in the form" in warning for warning in said.warnings) is (text is None)
     strict = CLAUDE.read_value(document, value, strict=True)
     assert strict.failed == ("malformed" if text is None else None)
 

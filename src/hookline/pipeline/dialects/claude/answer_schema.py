@@ -4,8 +4,8 @@ One known field of the wrong type voids the whole object. A field that Claude Co
 no effect, as there, and a warning names it. null counts as a field that was left out: scripts print
 it for a value that they do not have, and it must not void a denial beside it.
 
-A denial must not get lost: one that stands where its event does not read it, or in capitals, counts
-all the same, with a warning. A word that allows counts only where and as Claude Code reads it.
+A denial must not get lost: one in a place that its event does not read, or in capitals, still
+counts, with a warning. A word that allows counts only where and as Claude Code reads it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,12 +37,12 @@ _PLACES: Mapping[str, Mapping[str, Words]] = {
     **dict.fromkeys(("UserPromptSubmit", "UserPromptExpansion", "TaskCreated"), _DECIDED),
     **dict.fromkeys(("Stop", "SubagentStop", "ConfigChange", "PreCompact"), _DECIDED),
 }
-# Words that hold the agent back, however they are spelt and wherever they stand.
+# Words that hold the agent back, in any capitals and any place.
 _DENIALS: Words = {"deny": "deny", "block": "deny"}
 _QUESTIONS: Words = {"ask": "ask", "defer": "ask"}
 # What exit code 2 does, on the events where it does anything: it blocks, or the model or the user
-# reads stderr. On a PermissionRequest Claude Code may pass it over; here it denies, because a
-# denial must not get lost.
+# reads stderr. On a PermissionRequest Claude Code may ignore it; here it denies, because a denial
+# must not get lost.
 EFFECTS: Mapping[str, Literal["blocks", "model", "user"]] = {
     **dict.fromkeys(
         (
@@ -62,15 +62,15 @@ EFFECTS: Mapping[str, Literal["blocks", "model", "user"]] = {
         "user",
     ),
 }
-# A field that decides -> the one beside it that says why.
+# A field that decides -> the field beside it with the reason.
 _REASONS = {
     "decision": "reason",
     "permissionDecision": "permissionDecisionReason",
     "behavior": "message",
 }
-# Fields of which the stricter counts where an object has them twice.
+# If an object has one of these fields twice, the stricter counts.
 DECIDING_FIELDS = (*_REASONS, "action", "continue", "hookSpecificOutput")
-# The words of a decision are not here: they are read wherever they stand.
+# Without the decision words: those are read in every place.
 _TOP_LEVEL: Mapping[str, type] = {
     "continue": bool,
     "stopReason": str,
@@ -118,32 +118,32 @@ _PERMISSION_FIELDS: Mapping[str, type] = {
     "updatedInput": dict,
     "updatedPermissions": list,
 }
-# What an answer may have besides: words that decide, wherever they stand, and their reasons.
+# Further fields of an answer: decisions, in any place, and their reasons.
 _DECIDING = frozenset(
     {"decision", "permissionDecision", "permissionDecisionReason", "behavior", "action", "reason"}
 )
 _KNOWN_AT_TOP = _TOP_LEVEL.keys() | _DECIDING | {"asyncTimeout"}
 _KNOWN_EVERYWHERE = _DECIDING | {"hookEventName"}
-# What Claude Code has for its own screen and its own sessions, on events that are ours as well.
+# Fields for Claude Code's own screen and sessions, on events that are ours too.
 _FOR_CLAUDE_ALONE = frozenset(
     {
         *("terminalSequence", "classifierContext", "sessionTitle", "suppressOriginalPrompt"),
         *("initialUserMessage", "reloadSkills", "watchPaths"),
     }
 )
-# These drop a message and a stop.
+# On these events a message and a stop have no effect.
 MUTE_EVENTS = frozenset({"PreCompact", "PostCompact", "Notification"})
 
 
 def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
-    """What Claude Code refuses in an answer to its event, but for the words of decisions."""
+    """Yield what Claude Code refuses in an answer, except for decision words."""
     yield from _find_wrong_types("", answer, _TOP_LEVEL)
     specific = answer.get("hookSpecificOutput")
     if not isinstance(specific, dict):
         return
     named = specific.get("hookEventName")
     if named is not None and named != event:
-        said = repr(named)[:80] if isinstance(named, str) else "no string"
+        said = repr(named)[:80] if isinstance(named, str) else "not a string"
         yield f"hookSpecificOutput.hookEventName is {said}, but the event is {event}"
     yield from _find_wrong_types("hookSpecificOutput.", specific, OWN_FIELDS.get(event, {}))
     decision = specific.get("decision")
@@ -154,8 +154,8 @@ def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
 def describe_unread_fields(
     event: str, answer: Mapping[str, Any], *, is_ours: bool
 ) -> Iterator[str]:
-    """What to say of each field of a valid answer that has no effect; ``is_ours`` for an event
-    that is not Claude Code's alone."""
+    """Describe each field of a valid answer that has no effect; ``is_ours`` for an event that we
+    have too."""
     own = OWN_FIELDS.get(event, {})
     if not answer.keys() <= _KNOWN_AT_TOP:
         unknown = [
@@ -170,7 +170,7 @@ def describe_unread_fields(
         where = f"at the top of an answer to {event}"
         yield from describe_unread(unknown, _KNOWN_AT_TOP, where=where)
     if answer.get("terminalSequence") is not None:
-        yield "terminalSequence is for Claude Code alone; it has no effect here"
+        yield "terminalSequence is only for Claude Code; it has no effect here"
     if event in MUTE_EVENTS or event == "SessionEnd":
         dropped = [name for name in ("systemMessage", "stopReason") if answer.get(name)]
         dropped += ["continue"] if answer.get("continue") is False else []
@@ -188,7 +188,7 @@ def describe_unread_fields(
     yield from describe_unread(unread, known, where=f"on {event}", prefix=prefix)
     for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys()) if is_ours else ():
         if specific[name] is not None:
-            yield f"{prefix}{name} is for Claude Code alone; it has no effect here"
+            yield f"{prefix}{name} is only for Claude Code; it has no effect here"
 
 
 def _find_wrong_types(
@@ -208,14 +208,14 @@ class Decision(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """All that an answer decides; ``faults`` are words that Claude Code refuses."""
+    """The decisions of an answer; ``faults`` are words that Claude Code refuses."""
 
     said: list[Decision]
     faults: list[str]
     warnings: list[str]
 
     def find(self, word: Word) -> Decision | None:
-        """The decision of that word, with the first reason for it; None if there is none."""
+        """Return the decision of that word, with the first reason for it; None without one."""
         found = [decision for decision in self.said if decision.word == word]
         return next(
             (decision for decision in found if decision.reason), found[0] if found else None
@@ -223,7 +223,7 @@ class Decisions(NamedTuple):
 
 
 def read_decisions(event: str, answer: Mapping[str, Any]) -> Decisions:
-    """Every word of an answer that decides, wherever it stands."""
+    """Read every word of an answer that decides, in any place."""
     read = Decisions([], [], [])
     official = _PLACES.get(event, {})
     specific = answer.get("hookSpecificOutput")
@@ -285,7 +285,7 @@ def _describe_unread(event: str, place: str) -> str:
 
 
 def weigh(name: str, value: object) -> int:
-    """How much a field holds the agent back: 2 if it forbids, 1 if it asks."""
+    """Return how much a field holds the agent back: 2 if it forbids, 1 if it asks."""
     if isinstance(value, dict):
         return max((weigh(key, value[key]) for key in DECIDING_FIELDS if key in value), default=0)
     if name == "continue":

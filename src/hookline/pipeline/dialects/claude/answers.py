@@ -1,8 +1,8 @@
-"""How Claude Code's hooks answer: valid JSON decides whatever the exit code, but for 2, which
-blocks whatever the JSON.
+"""How Claude Code's hooks answer: exit code 2 blocks, whatever the JSON says; with any other exit
+code, valid JSON decides.
 
-What Claude Code would take as a block is one here. What was meant as an answer and is none has
-failed; it is never a text.
+What Claude Code would read as a block is a block here. An answer that cannot be read is a failure,
+never a text.
 """
 
 import re
@@ -51,7 +51,7 @@ def read_command_answer(
     *,
     strict: bool = False,
 ) -> HookAnswer:
-    """What a command said."""
+    """Read the answer of a command."""
     reading = _Reading(document, strict=strict)
     if reading.event == "WorktreeCreate":
         return _read_worktree(hook_name, exit_code, stdout, stderr)
@@ -62,7 +62,7 @@ def read_command_answer(
     if exit_code != 0 and (strict or answer is None):
         first, _, rest = stderr.strip().partition("\n")
         if first.startswith("Traceback "):
-            # Python says last what happened.
+            # The last line of a Python traceback says what happened.
             first = rest.rpartition("\n")[2]
         error = f"exited with code {exit_code}" + (f": {first}" if first else "")
         return HookAnswer(success=False, failed="exit", error=error)
@@ -76,13 +76,13 @@ def read_command_answer(
 def read_object(
     document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
 ) -> HookAnswer:
-    """What an object says."""
+    """Read the answer of a hook that returns only an object."""
     return _Reading(document, strict=strict).answer(value)
 
 
 class _Reading:
-    """An answer while it is read. ``doubts`` are remarks with which a hook that fails closed has
-    failed."""
+    """An answer while it is read. ``doubts`` are remarks that make a hook that fails closed a
+    failed one."""
 
     def __init__(self, document: EventDocument, *, strict: bool) -> None:
         self.document = document
@@ -96,7 +96,7 @@ class _Reading:
         self.for_user: list[str] = []
 
     def parse(self, text: str) -> tuple[dict[str, Any] | None, str | None]:
-        """The object that a text is, or what is wrong with it."""
+        """Parse a text; return its object, or what is wrong with it."""
         try:
             value = codec.decode(text)
         except codec.DecodeError as error:
@@ -104,7 +104,7 @@ class _Reading:
                 value, _ = codec.lenient_decoder().raw_decode(text)
             except (ValueError, RecursionError):
                 value = {}
-            # A hook that goes on in the background says so first and prints its answer later.
+            # A hook that continues in the background prints this first and its answer later.
             if value.get("async") is True:
                 return value, None
             return None, f"its answer cannot be read: {error}"
@@ -113,10 +113,12 @@ class _Reading:
         return value, None
 
     def answer(self, answer: Mapping[str, Any]) -> HookAnswer:
-        """What an object says by itself."""
+        """Apply an object, whatever the exit code but 2."""
         if answer.get("async") is True:
             if self.strict:
-                return _fail("says async, but a hook that fails closed must be waited for")
+                return _fail(
+                    "its answer says async, but the agent must wait for a hook that fails closed"
+                )
             return HookAnswer(success=True, warnings=tuple(self.warnings))
         decisions = read_decisions(self.event, answer)
         faults = self._find_faults(answer, decisions)
@@ -126,13 +128,13 @@ class _Reading:
             return _fail(f"its answer is not valid: {'; '.join(faults)}", self.warnings)
         if self.strict and self.doubts:
             return _fail(f"its answer is not clear: {'; '.join(self.doubts)}", self.warnings)
-        return self._finish(success=True, output_format="json")
+        return self._make_answer(success=True, output_format="json")
 
     def block(
         self, answer: dict[str, Any] | None, problem: str | None, stderr: str, hook_name: str
     ) -> HookAnswer:
-        """What exit code 2 does; an object beside it may give the reason and add to it, but not
-        undo it."""
+        """Block because of exit code 2; an object on stdout may give the reason and add context,
+        but cannot undo the block."""
         faults = [problem] if problem is not None else []
         said = answer if answer is not None and answer.get("async") is not True else {}
         decisions = read_decisions(self.event, said)
@@ -143,26 +145,26 @@ class _Reading:
         self._apply(said, decisions, blocking=stderr or f"{_NO_REASON} {hook_name}")
         effect, unclear = EFFECTS.get(self.event), [*faults, *self.doubts]
         if self.strict and unclear and effect == "model":
-            # The result, which stands here, may be what the answer was to replace.
+            # The tool has run, and the unread answer may have been meant to replace its result.
             return _fail(f"its answer is not clear: {'; '.join(unclear)}", self.warnings)
         if effect == "user" and stderr:
             self.for_user.append(stderr)
-        return self._finish(success=False, output_format="json" if said else "text")
+        return self._make_answer(success=False, output_format="json" if said else "text")
 
     def take_text(self, text: str) -> HookAnswer:
-        """What a text does that a hook printed with exit code 0."""
+        """Apply a text that a hook printed with exit code 0."""
         if _ANSWER_WITHIN.search(text.replace("\0", "")):
             doubt = "Claude Code reads an answer only at the start of stdout, print nothing else"
             if self.strict:
                 return _fail(f"its answer is not clear: {doubt}")
-            self.warnings.append(f"{doubt}; this one is taken as text")
+            self.warnings.append(f"{doubt}; this answer is read as text")
         if text and self.event in _TEXT_EVENTS:
             self.context.append(text)
-        return self._finish(success=True, output_format="text")
+        return self._make_answer(success=True, output_format="text")
 
     def _keep_stricter(self, text: str, value: dict[str, Any]) -> dict[str, Any]:
-        """The object, in which of a field that stands there twice the stricter one counts: what a
-        guard quotes without escaping it must not undo what the guard says."""
+        """Return the object with the stricter value of each field that is there twice: text that a
+        guard quotes without escaping it must not undo the guard's decision."""
         repeated: set[str] = set()
 
         def read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -193,7 +195,7 @@ class _Reading:
     def _apply(
         self, answer: Mapping[str, Any], decisions: Decisions, *, blocking: str | None = None
     ) -> list[str]:
-        """Say a valid answer in native words; returns what keeps it from being applied."""
+        """Translate a valid answer into native words; return what keeps it from being applied."""
         is_ours = not isinstance(self.document.event, ClaudeEventName)
         self.warnings += decisions.warnings
         self.warnings += describe_unread_fields(self.event, answer, is_ours=is_ours)
@@ -217,7 +219,7 @@ class _Reading:
             try:
                 self.specific |= restore_input(self.document, updated)
             except HooklineError as error:
-                # What is held back stays so, with the input that it has.
+                # A call that is held back stays held back, with its present input.
                 if word not in ("deny", "ask"):
                     return [f"updatedInput cannot be applied: {error}"]
                 self.warnings.append(f"updatedInput was ignored: {error}")
@@ -233,7 +235,7 @@ class _Reading:
                 reason = {} if question.reason is None else {"reason": question.reason}
                 self.output |= {"decision": "ask", **reason}
                 return "ask"
-            self.warnings.append(f"nobody can be asked on {self.event}; it is a denial")
+            self.warnings.append(f"the user cannot be asked on {self.event}; it counts as deny")
             denial = question
         if denial is not None or blocking is not None:
             self._forbid((denial and denial.reason) or blocking, is_said=denial is not None)
@@ -248,10 +250,10 @@ class _Reading:
         return "allow"
 
     def _forbid(self, reason: str | None, *, is_said: bool) -> None:
-        """What a block is on this event; ``is_said`` if the answer says it, not the exit code."""
+        """Apply a block to this event; ``is_said`` if the answer says it, not the exit code."""
         effect = EFFECTS.get(self.event)
         if effect == "model":
-            # Beside the result: a native block would put the reason in its place.
+            # The reason is added to the result; a native block would replace the result with it.
             self.context.insert(0, reason or _NO_REASON)
         elif effect != "blocks":
             if is_said:
@@ -260,7 +262,7 @@ class _Reading:
             self.event == "ConfigChange"
             and self.document.payload.get("source") == "policy_settings"
         ):
-            self.warnings.append("a change of policy_settings cannot be blocked; it goes on")
+            self.warnings.append("policy_settings cannot be blocked; the decision has no effect")
         elif self.event == "PreCompact":
             self.specific["keepHistory"] = True
             self.for_user += filter(None, [reason])
@@ -285,7 +287,7 @@ class _Reading:
         if "additionalContext" in own and self.event != "Notification":
             self.context += filter(None, [specific.get("additionalContext")])
         if isinstance(self.document.event, ClaudeEventName):
-            # What these events alone have is the host's to apply.
+            # The host applies the fields that only these events have.
             names = ("action", *own) if "content" in own else own
             self.specific |= {
                 name: specific[name]
@@ -296,7 +298,7 @@ class _Reading:
             }
 
     def _read_permission(self, decision: Mapping[str, Any], *, is_denied: bool) -> Any:
-        """Apply what stands beside the answer to a question; the input that it wants, if any."""
+        """Apply the other fields of a permission decision; return the new input, if any."""
         if decision.get("updatedPermissions"):
             self.warnings.append("updatedPermissions is not supported; it was ignored")
         if not is_denied:
@@ -312,12 +314,12 @@ class _Reading:
                 continue
             text = read_result(self.document, output)
             if text is None:
-                doubt = f"hookSpecificOutput.{name} does not fit the output of the tool"
+                doubt = f"hookSpecificOutput.{name} is not in the form of the tool's output"
                 self.doubts.append(f"{doubt}, it was ignored")
             else:
                 self.specific.setdefault("updatedToolOutput", text)
 
-    def _finish(self, *, success: bool, output_format: Literal["json", "text"]) -> HookAnswer:
+    def _make_answer(self, *, success: bool, output_format: Literal["json", "text"]) -> HookAnswer:
         if self.context:
             self.specific["additionalContext"] = "\n".join(self.context)
         if self.for_user:
@@ -333,7 +335,7 @@ class _Reading:
 
 
 def _read_worktree(hook_name: str, exit_code: int, stdout: str, stderr: str) -> HookAnswer:
-    """The path of a new working tree is the last line; any code but 0 refuses it."""
+    """Read the path of a new working tree from the last line; any exit code but 0 refuses it."""
     if exit_code != 0:
         reason = stderr or f"{_NO_REASON} {hook_name}"
         output = {"decision": "deny", "reason": reason}

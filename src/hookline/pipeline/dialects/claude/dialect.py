@@ -27,7 +27,7 @@ from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EVENTS, EventName, find_event
 from hookline.wire.hooks import HookConfig, OnFailure
 
-# No hook takes a quarter of an hour: such a timeout was meant in milliseconds.
+# No hook takes a quarter of an hour, so such a timeout was meant in milliseconds.
 _LONGEST_TIMEOUT = 1_000
 _COMMAND_EVENTS = frozenset({"SessionStart", "Setup"})
 _PROMPT_EVENTS = frozenset(
@@ -38,13 +38,13 @@ _PROMPT_EVENTS = frozenset(
     }
 )
 _NOT_RUN_HERE = {
-    "agent": "agent hooks are not run here: this host has no agent to ask; use a prompt hook",
-    "mcp_tool": "mcp_tool hooks are not run here; call the server's tool from a command hook",
+    "agent": "agent hooks are not supported: this host has no agent to ask; use a prompt hook",
+    "mcp_tool": "mcp_tool hooks are not supported; call the server's tool from a command hook",
 }
 # Their matchers are lists of fewer characters.
 _WORD_LIST = re.compile(r"[A-Za-z0-9_|]*")
 _WORD_EVENTS = frozenset({ClaudeEventName.FILE_CHANGED, ClaudeEventName.STOP_FAILURE})
-# The letters that mean something behind a backslash in JavaScript.
+# The characters that mean something after a backslash in JavaScript.
 _JS_ESCAPE = re.compile(
     r"\\(?:[dDwWsSbBnrtvf0-9]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|k<(?P<group>\w+)>|c(?P<control>[A-Za-z])"
     r"|(?P<itself>.))",
@@ -61,7 +61,7 @@ class ClaudeDialect:
     name = "claude"
     reserved_keys = frozenset[str]()
     failure_words: Mapping[str, OnFailure] = {"continue": "allow", "block": "block"}
-    # An agent that may not end because a hook is broken would never end.
+    # If a broken hook could keep an agent from ending, the agent would never end.
     open_events = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
     time_unit = "seconds"
     has_conditions = True
@@ -75,34 +75,34 @@ class ClaudeDialect:
         return event if isinstance(event, ClaudeEventName) else None
 
     def event_names(self) -> tuple[str, ...]:
-        """All that Claude Code has."""
+        """Return the names of all of Claude Code's events."""
         return EVENT_NAMES
 
     def timeout_ms(self, value: float) -> float:
-        """Settings are in seconds."""
+        """Convert seconds to milliseconds."""
         return value * 1000
 
     def default_timeout_ms(self, key: str, kind: str) -> float:
-        """Ten minutes for a command; less where a person waits."""
+        """Return ten minutes for a command, less where the user waits."""
         if key == "SessionEnd":
             return 1_500
         return 30_000 if kind == "prompt" or key == "UserPromptSubmit" else 600_000
 
     def refuse_kind(self, key: str, kind: str) -> str | None:
-        """Some events take commands alone, and some types are not run here."""
+        """Refuse types that hookline does not run, or that the event does not take."""
         if kind in _NOT_RUN_HERE:
             return _NOT_RUN_HERE[kind]
         if key in _COMMAND_EVENTS and kind in ("http", "prompt"):
-            return f"{kind} hooks cannot be on {key}, which takes command hooks alone"
+            return f"{kind} hooks cannot be on {key}; use a command hook"
         if kind == "prompt" and key not in _PROMPT_EVENTS:
             return f"prompt hooks cannot be on {key}; use a command hook"
         return None
 
     def find_remarks(self, key: str, config: Mapping[str, Any]) -> Iterator[Remark]:
-        """Fields that do not do here what they do there, and rules that cannot be read."""
+        """Find fields that hookline does not support, and rules that cannot be read."""
         if config.get("shell") == "powershell":
             yield Remark(
-                "shell", "powershell is not run here; write the command for bash", is_fatal=True
+                "shell", "powershell is not supported; write the command for bash", is_fatal=True
             )
         if config.get("asyncRewake") is True:
             yield Remark(
@@ -121,7 +121,9 @@ class ClaudeDialect:
         if not isinstance(condition, str) or not condition:
             return
         if key not in CALL_EVENTS:
-            yield Remark("if", f"is for events of tools, which {key} is not", "the hook never runs")
+            yield Remark(
+                "if", f"works only on tool events, and {key} is none", "the hook never runs"
+            )
         elif not isinstance(rule := _read_rule(condition), Rule):
             yield Remark("if", rule, "the hook runs on every call that it matches")
 
@@ -137,16 +139,16 @@ class ClaudeDialect:
         if (_WORD_LIST if is_words else NAME_LIST).fullmatch(text):
             names = {name.strip() for name in re.split("[|,]", text)} - {""}
             if not names:
-                return _match_all, _report(
+                return _match_all, _report_matcher(
                     f"{text!r} names nothing" if text.strip() else "is blank"
                 )
-            return _compare(event, names.__contains__, tools), None
+            return _compare_names(event, names.__contains__, tools), None
         try:
-            test = compile_expression(_from_javascript(text), ascii_only=True)
+            test = compile_expression(_translate_javascript(text), ascii_only=True)
         except ValueError as error:
-            return _match_all, _report(f"{text!r} is not a regular expression ({error})")
-        # Where a name must not be found, another name of the same tool must not be taken for it.
-        return _compare(event, test, tools, by_first="(?!" in text or "(?<!" in text), None
+            return _match_all, _report_matcher(f"{text!r} is not a regular expression ({error})")
+        # A negative expression must not match by one of the tool's other names.
+        return _compare_names(event, test, tools, by_first="(?!" in text or "(?<!" in text), None
 
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:
         """Decide by the hook's ``if``, and by whether the tool failed; in doubt the hook runs."""
@@ -163,7 +165,7 @@ class ClaudeDialect:
         try:
             shown = show_call(document)
         except HooklineError:
-            # The hook fails with that, which is for its settings to judge.
+            # Run the hook: it fails with the same error, and onFailure decides what that means.
             return True
         if not isinstance(rule, Rule):
             return True
@@ -172,20 +174,20 @@ class ClaudeDialect:
         return covers(rule, names, shown.input, document.payload["cwd"])
 
     def write_input(self, document: EventDocument) -> bytes:
-        """The document of table C4."""
+        """Write the document of table C4."""
         return write_document(document)
 
     def variables(self, session_id: str) -> Mapping[str, str | None]:
-        """What marks a process of Claude Code's. Nothing of OpenTelemetry is inherited, and what an
-        agent around this one gave its own hooks is not for ours."""
+        """Return the variables that mark a process of Claude Code's. Hooks do not inherit those of
+        OpenTelemetry, nor those that an outer agent set for its own hooks."""
         hidden = dict.fromkeys(
             (
                 *(name for name in os.environ if name.startswith("OTEL_")),
                 *("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_ENV_FILE"),
             )
         )
-        # Scripts ask whether a person sits at Claude Code's terminal ("cli") or a program of its
-        # SDK runs ("sdk-py"); neither is so.
+        # Scripts test for Claude Code's terminal ("cli") or a program on its SDK ("sdk-py"); this
+        # is neither.
         marks = {
             "CLAUDECODE": "1",
             "CLAUDE_CODE_SESSION_ID": session_id,
@@ -203,13 +205,13 @@ class ClaudeDialect:
         *,
         strict: bool = False,
     ) -> HookAnswer:
-        """Table C5 for a command."""
+        """Read a command's answer by table C5."""
         return read_command_answer(document, hook_name, exit_code, stdout, stderr, strict=strict)
 
     def read_value(
         self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
     ) -> HookAnswer:
-        """Table C5 for an object alone."""
+        """Read an object by table C5."""
         return read_object(document, value, strict=strict)
 
 
@@ -217,19 +219,19 @@ def _match_all(_name: str) -> bool:
     return True
 
 
-def _report(message: str) -> Problem:
+def _report_matcher(message: str) -> Problem:
     return Problem(kind="bad-matcher", message=message, consequence="it matches all")
 
 
-def _compare(
+def _compare_names(
     event: EventName,
     test: Match,
     tools: Mapping[str, ToolAlias] | None,
     *,
     by_first: bool = False,
 ) -> Match:
-    """The test of what is matched, given as we call it, by the names that Claude Code has for it;
-    ``by_first`` by its name there alone."""
+    """Return a test of our names that compares the names that Claude Code has for them;
+    ``by_first`` compares only the first of these."""
     if EVENTS[event].search:
 
         def match_tool(name: str) -> bool:
@@ -246,8 +248,8 @@ def _compare(
     return lambda word: test(word.elsewhere if isinstance(word, Target) else words.get(word, word))
 
 
-def _from_javascript(text: str) -> str:
-    """An expression of JavaScript's in the syntax of the ``regex`` package."""
+def _translate_javascript(text: str) -> str:
+    """Translate a JavaScript expression into the syntax of the ``regex`` package."""
     pieces: list[str] = []
     at, in_class = 0, False
     while at < len(text):

@@ -1,5 +1,5 @@
-"""The documents that Claude Code's hooks read: an event of ours in its words, or the event as it
-worded it itself."""
+"""The documents that Claude Code's hooks read: an event of ours in its words, or the event as
+Claude Code wrote it."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from hookline.pipeline.dialects.tools import (
     read_blocks,
     show_as_claude,
     show_as_host,
-    text_of,
+    write_text,
 )
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
@@ -23,7 +23,7 @@ from hookline.wire.tools import name_mcp_tool
 Fields: TypeAlias = dict[str, Any]
 
 _BASE = ("session_id", "transcript_path", "cwd")
-# What native hooks read; Claude Code's have it in another form, or not at all.
+# Fields of native hooks that Claude Code's hooks get in another form, or not at all.
 _NATIVE_BASE = frozenset({*_BASE, "hook_event_name", "timestamp", "mcp_context"})
 _NATIVE_FIELDS: Mapping[EventName, frozenset[str]] = {
     HookEventName.BEFORE_TOOL: frozenset({"original_request_name"}),
@@ -40,7 +40,7 @@ _WITH_MODE = frozenset(
 _WITH_CALL_ID = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied"})
 _CALL = ("tool_name", "tool_input")
 _STOP = ("stop_hook_active", "last_assistant_message", "background_tasks", "session_crons")
-# The order of an event's fields where it is not that in which they are fired.
+# The order of an event's fields, where it differs from the order in which they are fired.
 _ORDER: Mapping[str, tuple[str, ...]] = {
     "PreToolUse": (*_CALL, "tool_use_id", "mcp_server"),
     "PermissionRequest": (*_CALL, "permission_suggestions", "mcp_server"),
@@ -62,10 +62,10 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
 
 
 def write_document(document: EventDocument) -> bytes:
-    """What a hook reads; raises HooklineError where nobody could show it whole."""
+    """Write what a hook reads; raises HooklineError if it cannot show all of it."""
     payload, original = document.payload, document.facts.original
     if original is not None:
-        # A host that fires the event by its name may leave it open where it is.
+        # A host that fires the event by its name may leave these fields out.
         placed = {field: payload[field] for field in _BASE if original.get(field) is None}
         fields, base = dict(original), {**original, **placed}
         name = str(original.get("hook_event_name") or name_event(document))
@@ -87,27 +87,27 @@ def write_document(document: EventDocument) -> bytes:
 
 
 def name_event(document: EventDocument) -> str:
-    """What Claude Code calls an event."""
+    """Return Claude Code's name of an event."""
     if document.event is HookEventName.AFTER_TOOL:
         return "PostToolUse" if find_failure(document) is None else "PostToolUseFailure"
     return _NAMES.get(document.event, document.event.value)
 
 
 def show_call(document: EventDocument) -> ShownCall:
-    """The call of a tool that an event is about, in the words in which Claude Code's hooks read
-    it; ``restore`` makes an input in these words the host's. Raises HooklineError."""
+    """Show an event's tool call in Claude Code's words; ``restore`` of the result translates an
+    input in these words to the host's. Raises HooklineError."""
     payload, original = document.payload, document.facts.original
     name, tool_input = payload["tool_name"], payload["tool_input"]
     worded = payload if original is None else original
     told, told_input = worded.get("tool_name"), worded.get("tool_input")
     if not (isinstance(tool_input, Mapping) and isinstance(told_input, Mapping)):
-        raise InvalidPayloadError(document.event.value, "tool_input is not an object")
+        raise InvalidPayloadError(document.event.value, "tool_input must be an object")
     if not isinstance(name, str):
-        raise InvalidPayloadError(document.event.value, "tool_name is not a string")
+        raise InvalidPayloadError(document.event.value, "tool_name must be a string")
     if original is not None and isinstance(told, str):
         shown = show_as_host(told, told_input, tools=document.tools)
         if shown.name != name:
-            # The host was told in the usual words, whatever its own tool of that kind is.
+            # The host got the call in the usual words, whatever tool it declares for that name.
             shown = show_as_host(told, told_input)
         fields = {} if shown.alias is None else shown.alias.fields
         own = {field: names[0] for field, names in fields.items()}
@@ -120,21 +120,21 @@ def show_call(document: EventDocument) -> ShownCall:
 
 
 def find_failure(document: EventDocument) -> str | None:
-    """What a tool said that failed, None for one that did not."""
+    """Return the error of a tool that failed; None if it did not fail."""
     response = document.payload.get("tool_response")
     if not isinstance(response, Mapping):
         return None
     error = response.get("error")
     if error:
         message = error.get("message") if isinstance(error, Mapping) else None
-        return text_of(message or error)
+        return write_text(message or error)
     if response.get("isError") is True:
         return _read_text(response.get("llmContent", response.get("content")))
     return None
 
 
 def _word_call(document: EventDocument, fields: Fields) -> Fields:
-    """An event before or after a tool, or about leave to use it."""
+    """Word an event before or after a tool, or about the permission to use it."""
     shown, name = show_call(document), name_event(document)
     fields |= {"tool_name": shown.name, "tool_input": shown.input}
     if name == "PostToolUse":
@@ -154,7 +154,7 @@ def _word_call(document: EventDocument, fields: Fields) -> Fields:
 
 
 def _word_response(shown: ShownCall, response: Any) -> Any:
-    """The result of a tool in the form that Claude Code's gives it."""
+    """Write the result of a tool in the form of Claude Code's tool."""
     is_of_server = shown.name.startswith("mcp__")
     content = response
     if isinstance(response, Mapping):
@@ -175,7 +175,7 @@ def _make_block(part: Any) -> Any:
     if isinstance(part, Mapping) and isinstance(part.get("type"), str):
         return part
     text = part.get("text") if isinstance(part, Mapping) and len(part) == 1 else None
-    return {"type": "text", "text": text_of(part) if text is None else text}
+    return {"type": "text", "text": write_text(part) if text is None else text}
 
 
 def _word_stop(document: EventDocument, fields: Fields) -> Fields:
@@ -207,7 +207,7 @@ def _word_batch(document: EventDocument, fields: Fields) -> Fields:
 
 
 def _word_batched(document: EventDocument, call: Any) -> Any:
-    """One of several calls; the response is what the model reads and stays as it is."""
+    """Word one of several calls; the response is what the model reads and stays as it is."""
     if not isinstance(call, Mapping) or not isinstance(call.get("tool_input"), Mapping):
         return call
     cwd = document.payload["cwd"]
@@ -218,7 +218,7 @@ def _word_batched(document: EventDocument, call: Any) -> Any:
 
 
 def _name_call(document: EventDocument) -> str:
-    """The id of a call: that of the agent, or one that is the same for the same call."""
+    """Return the id of a call: the agent's, or a hash that is the same for the same call."""
     payload = document.payload
     known = document.facts.call_id or payload.get("tool_use_id")
     if isinstance(known, str) and known:
@@ -229,16 +229,16 @@ def _name_call(document: EventDocument) -> str:
 
 
 def _read_text(content: Any) -> str:
-    """What the model reads of a result; parts that are no text as JSON."""
+    """Return the text that the model reads of a result, other parts as JSON."""
     if isinstance(content, list):
-        return "\n".join(next(read_blocks([part]), None) or text_of(part) for part in content)
-    return "" if content is None else text_of(content)
+        return "\n".join(next(read_blocks([part]), None) or write_text(part) for part in content)
+    return "" if content is None else write_text(content)
 
 
 _NAMES: Mapping[EventName, str] = {
     event: name for name, event in MAPPED_EVENTS.items() if event is not HookEventName.AFTER_TOOL
 }
-# What makes an event's fields Claude Code's, where they are not the same.
+# How to translate an event's fields into Claude Code's, where they differ.
 _WORDINGS: Mapping[str, Callable[[EventDocument, Fields], Fields]] = {
     **dict.fromkeys(CALL_EVENTS, _word_call),
     "Stop": _word_stop,

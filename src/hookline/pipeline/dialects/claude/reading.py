@@ -1,5 +1,5 @@
-"""Reads an event that is worded in Claude Code's names, by a host that has its words or by Claude
-Code itself, as the event that is fired here."""
+"""Reads an event in Claude Code's words, from a host that uses them or from Claude Code itself, as
+the event that is fired here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from hookline.pipeline.dialects.tools import (
     read_blocks,
     read_mcp_context,
     show_as_host,
-    text_of,
+    write_text,
 )
 from hookline.wire.claude_events import CLAUDE_DEFAULTS, CLAUDE_EVENTS
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
@@ -25,7 +25,7 @@ from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
 Fields: TypeAlias = Mapping[str, Any]
 Tools: TypeAlias = Mapping[str, ToolAlias] | None
 
-# What Claude Code has words for and we have none: the nearest of ours.
+# Claude Code's triggers that we do not have -> the nearest of ours.
 _NEAREST_WORDS: Mapping[EventName, Mapping[str, str]] = {
     HookEventName.SESSION_START: {"fork": "resume"},
     HookEventName.SESSION_END: {},
@@ -37,15 +37,15 @@ _OTHER_WORDS: Mapping[EventName, str] = {
 
 
 def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEvent:
-    """An event by Claude Code's name, with its fields; ``tools`` are the host's. One of our own
-    names is read as ours. Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
+    """Read an event by Claude Code's name, or by ours, with its fields; ``tools`` are the host's.
+    Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
     event = MAPPED_EVENTS.get(name) or find_event(name)
     if event is None:
         known = (*(each.value for each in HookEventName), *EVENT_NAMES)
         raise UnknownEventError(name, nearest(name, dict.fromkeys(known)))
     if name not in MAPPED_EVENTS:
         is_ours = isinstance(event, HookEventName)
-        return read_fired_event(event, fields) if is_ours else _read_own(event, fields)
+        return read_fired_event(event, fields) if is_ours else _read_claude_only(event, fields)
     if "tool_name" in fields:
         _check_call(name, fields)
     try:
@@ -54,7 +54,7 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
         raise InvalidPayloadError(name, error.problem) from None
     call_id, duration = fields.get("tool_use_id"), fields.get("duration_ms")
     spec = EVENTS[event]
-    # A host that fires Claude Code's events may have tools and words of its own.
+    # A host that fires Claude Code's events may use its own tool names and triggers.
     words: Mapping[str, object] = CLAUDE_WORDS.get(event, {})
     if spec.search:
         words = TOOLS if tools is None else tools
@@ -67,8 +67,8 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
     return msgspec.structs.replace(fired, facts=facts)
 
 
-def _read_own(event: EventName, fields: Fields) -> FiredEvent:
-    """An event that Claude Code alone has."""
+def _read_claude_only(event: EventName, fields: Fields) -> FiredEvent:
+    """Read an event that only Claude Code has."""
     spec = CLAUDE_EVENTS[event]
     given = {**CLAUDE_DEFAULTS, **fields}
     missing = [name for name in spec.required if name not in given]
@@ -123,12 +123,12 @@ def _read_result(fields: Fields, tools: Tools) -> dict[str, Any]:
         texts = [*read_blocks(response)]
         content = "\n".join(texts) if len(texts) == len(response) else response
     else:
-        content = text_of(content)
+        content = write_text(content)
     return {**read, "tool_response": {"llmContent": content, "returnDisplay": content}}
 
 
 def _read_failure(fields: Fields, tools: Tools) -> dict[str, Any]:
-    text = text_of(fields.get("error"))
+    text = write_text(fields.get("error"))
     failure = {"type": "tool_failed", "message": text}
     response = {"llmContent": text, "returnDisplay": text, "error": failure}
     return {**_read_call(fields, tools), "tool_response": response}
@@ -139,15 +139,15 @@ def _read_stop(fields: Fields, _tools: Tools) -> dict[str, Any]:
     return {"prompt": "", "prompt_response": "" if said is None else said, **fields}
 
 
-def _read_word(event: HookEventName) -> Callable[[Fields, Tools], dict[str, Any]]:
+def _make_word_reader(event: HookEventName) -> Callable[[Fields, Tools], dict[str, Any]]:
     spec = EVENTS[event]
     field = spec.target or ""
     words = {theirs: ours for ours, theirs in CLAUDE_WORDS.get(event, {}).items()}
-    # One that we have as well stays as it is.
+    # A trigger that we have too stays as it is.
     words = {theirs: ours for theirs, ours in words.items() if theirs not in spec.triggers}
     words |= _NEAREST_WORDS.get(event, {})
 
-    def read(fields: Fields, _tools: Tools) -> dict[str, Any]:
+    def read_word(fields: Fields, _tools: Tools) -> dict[str, Any]:
         word = fields.get(field)
         if not isinstance(word, str):
             return dict(fields)
@@ -156,7 +156,7 @@ def _read_word(event: HookEventName) -> Callable[[Fields, Tools], dict[str, Any]
             ours = _OTHER_WORDS.get(event, ours)
         return {**fields, field: ours}
 
-    return read
+    return read_word
 
 
 _READERS: Mapping[str, Callable[[Fields, Tools], dict[str, Any]]] = {
@@ -165,8 +165,8 @@ _READERS: Mapping[str, Callable[[Fields, Tools], dict[str, Any]]] = {
     "PostToolUseFailure": _read_failure,
     "UserPromptSubmit": lambda fields, _tools: dict(fields),
     "Stop": _read_stop,
-    "SessionStart": _read_word(HookEventName.SESSION_START),
-    "SessionEnd": _read_word(HookEventName.SESSION_END),
+    "SessionStart": _make_word_reader(HookEventName.SESSION_START),
+    "SessionEnd": _make_word_reader(HookEventName.SESSION_END),
     "PreCompact": lambda fields, _tools: dict(fields),
-    "Notification": _read_word(HookEventName.NOTIFICATION),
+    "Notification": _make_word_reader(HookEventName.NOTIFICATION),
 }

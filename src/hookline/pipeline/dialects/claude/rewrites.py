@@ -1,4 +1,4 @@
-"""What Claude Code's hooks put in place of a tool's input or result, as the host knows it."""
+"""Translates the tool inputs and results that Claude Code's hooks write into the host's words."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from hookline.wire import codec
 
 
 def restore_input(document: EventDocument, updated: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a native answer for an input that replaces the whole: what is other than it
-    was, and what is gone. Raises HooklineError for an input that the host could not take."""
+    """Return the fields of a native answer for an input that replaces the whole: what changed, and
+    what is gone. Raises HooklineError for an input that the host could not take."""
     if not codec.is_json(updated):
-        raise HooklineError("it is nested too deeply, or has a number that JSON does not have")
+        raise HooklineError("it is nested too deeply, or has a number that JSON cannot hold")
     shown = show_call(document)
     given, restored, missing = shown.given, shown.restore(updated), object()
     changed = {field: new for field, new in restored.items() if given.get(field, missing) != new}
@@ -23,8 +23,8 @@ def restore_input(document: EventDocument, updated: dict[str, Any]) -> dict[str,
 
 
 def read_result(document: EventDocument, output: object) -> str | None:
-    """What the model reads of a result in the form that the tool has in Claude Code; None if the
-    result has another form."""
+    """Return the text that the model reads of a result in the form of Claude Code's tool; None if
+    the result has another form."""
     if isinstance(output, str):
         return output
     content = output.get("content") if isinstance(output, dict) else output
@@ -36,19 +36,19 @@ def read_result(document: EventDocument, output: object) -> str | None:
     try:
         alias = show_call(document).alias
         if alias is None:
-            # Nobody has declared another form.
+            # No form is declared, so any object is a result.
             return codec.encode(output).decode()
         form = find_response(alias)
         return None if form is None else _read_form(form, output)
     except Exception:
-        # The host's own reader cannot take it, or nobody could show the call.
+        # The host's own reader raised, or the call cannot be shown.
         return None
 
 
 def _read_form(response: ToolResponse, output: dict[str, Any]) -> str | None:
     read = response.read(output)
     if read:
-        # What has no text of the tool's form is read as JSON.
+        # A reader returns the whole output as JSON if it is not in the tool's form.
         return None if read == codec.encode(output).decode() else read
     usual = response.write({}, "")
     is_usual = isinstance(usual, dict) and any(

@@ -1,8 +1,8 @@
 """Reads the ``if`` of a hook, one permission rule of Claude Code's (``Bash(git push:*)``), and
-says whether a call of a tool falls under it.
+decides whether it covers a tool call.
 
-A rule narrows what a guard sees, so that in doubt a call falls under it: where the command, the
-path or the rule itself cannot be read, or a shell could make of the command what the rule names.
+A rule narrows what a guard sees, so in doubt it covers the call: if the command, the path or the
+rule itself cannot be read, or if a shell could turn the command into one that the rule names.
 """
 
 import itertools
@@ -27,16 +27,16 @@ from hookline.pipeline.shell import (
     read_tokens,
 )
 
-# A rule for one of them is a rule for all of its row.
+# A rule for Edit covers all that edit, a rule for Read all that read.
 _EDITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _SEARCHING = frozenset({"Grep", "Glob", "LS"})
 _READING = frozenset({"Read", "NotebookRead"}) | _SEARCHING
 _PATH_TOOLS = _EDITING | _READING
 _PATHS = ("file_path", "notebook_path", "path")
-# The field that the pattern of a rule names, and what it is where it is left out.
+# Tool -> the field that a rule's pattern is compared with, and its default.
 _NAMED = {"Agent": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
 
-# They run the command that stands behind their options.
+# Programs that run the command after their options.
 _WRAPPERS = frozenset(
     {
         *("sudo", "doas", "env", "timeout", "nohup", "nice", "ionice", "setsid", "stdbuf", "time"),
@@ -46,13 +46,13 @@ _WRAPPERS = frozenset(
     }
 )
 _SHELLS = frozenset({"sh", "bash", "rbash", "dash", "zsh", "ksh", "fish", "ash"})
-# Who has a shell run what an argument says -> the option with which it does.
+# Programs that run an argument as shell code -> the option for it.
 _TELLING: Mapping[str, str] = {
     **dict.fromkeys((*_SHELLS, "su", "runuser", "script", "flock", "sg"), "-[^-]*c|--command"),
     **dict.fromkeys(("eval", "trap", "watch", "parallel"), ""),
     "env": "-[^-]*S|--split",
 }
-# Who has a shell run what stdin says -> the option with which it does.
+# Programs that run stdin as shell code -> the option for it.
 _LISTENING: Mapping[str, str] = {
     **dict.fromkeys(_SHELLS, "-[^-]*s"),
     **dict.fromkeys(("sudo", "doas"), "-[^-]*[si]|--shell|--login"),
@@ -62,19 +62,19 @@ _WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")
 _OPEN_FILES = ("/dev/", "/proc/")
 _MOST_DEPTH = 8
 _MOST_WRAPPED_WORDS = 200
-# Characters of all the texts that are read for one command, while an agent waits.
+# Read at most this many characters for one command, as the agent waits for it.
 _MOST_TEXT = 100_000
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A tool, and which of its calls; all of them without a pattern."""
+    """A tool, and a pattern for its calls; None covers all of them."""
 
     tool: str
     pattern: str | None = None
 
 
 def read_rule(text: str) -> Rule | str:
-    """The rule that a text is, or what is wrong with it."""
+    """Parse a rule; return it, or what is wrong with the text."""
     found = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
     if found is None:
         return f'{text!r} is not a rule such as "Bash" or "Bash(git push:*)"'
@@ -86,16 +86,16 @@ def read_rule(text: str) -> Rule | str:
         try:
             _compile_path(pattern)
         except ValueError as error:
-            return f"{pattern!r} is not the pattern of a path ({error})"
+            return f"{pattern!r} is not a path pattern ({error})"
     if tool == "WebFetch" and not pattern.startswith("domain:"):
         return f'a rule of WebFetch is "WebFetch(domain:example.com)", not {text!r}'
     known = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
-    return Rule(tool, pattern) if known else f"calls of {tool} are not told apart by a pattern"
+    return Rule(tool, pattern) if known else f"rules for {tool} cannot have a pattern"
 
 
 def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd: str) -> bool:
-    """Whether a call falls under a rule; ``names`` are all names of the tool, Claude Code's first,
-    and the input is in its words."""
+    """True if a rule covers a call; ``names`` are all names of the tool, Claude Code's first, and
+    the input is in its words."""
     if not _names_tool(rule.tool, names):
         return False
     if rule.pattern is None:
@@ -103,7 +103,7 @@ def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd:
     tool, pattern = names[0], rule.pattern
     if tool in _PATH_TOOLS:
         path = next((tool_input[name] for name in _PATHS if name in tool_input), None)
-        # A search may come across any file.
+        # A search may read any file.
         return tool in _SEARCHING or not isinstance(path, str) or covers_path(pattern, path, cwd)
     if tool == "WebFetch":
         return _covers_url(pattern.removeprefix("domain:"), tool_input.get("url"))
@@ -118,7 +118,7 @@ def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd:
 def _names_tool(tool: str, names: Sequence[str]) -> bool:
     for name in names:
         is_of_server = tool.startswith("mcp__") and name.startswith(f"{tool}__")
-        if is_of_server or _glob(tool, name):
+        if is_of_server or _matches_glob(tool, name):
             return True
     if tool == "Edit":
         return not _EDITING.isdisjoint(names)
@@ -126,14 +126,14 @@ def _names_tool(tool: str, names: Sequence[str]) -> bool:
 
 
 def covers_path(pattern: str, path: str, cwd: str) -> bool:
-    """Whether a file falls under a pattern as in a .gitignore, by either of its paths where a link
-    leads to it. ``//`` begins at the root, ``~/`` at home; all else in the working directory."""
+    """True if a pattern as in a .gitignore covers a file, by its path or by the path that a link
+    leads to. ``//`` begins at the root, ``~/`` at home, other patterns in the working directory."""
     if pattern.startswith("//"):
         bases, pattern = ["/"], pattern[1:]
     elif pattern.startswith("~/"):
         bases, pattern = [os.path.expanduser("~")], pattern[1:]
     elif pattern.startswith("/"):
-        # It is counted from the settings, which lie somewhere above.
+        # It is relative to the settings' folder, which is the working directory or above it.
         bases = [cwd]
         while bases[-1] != os.path.dirname(bases[-1]):
             bases.append(os.path.dirname(bases[-1]))
@@ -154,13 +154,13 @@ def covers_path(pattern: str, path: str, cwd: str) -> bool:
 
 
 def _compile_path(pattern: str) -> Match:
-    """The test of a path; raises ValueError for a pattern that nobody can read."""
+    """Compile a path pattern; raises ValueError for one that cannot be read."""
     if pattern.startswith("!"):
-        raise ValueError("it says what is left out")
+        raise ValueError("a pattern with ! excludes files; write the files to include")
     if "{" in pattern:
-        raise ValueError("braces stand for themselves there; write one hook for each")
+        raise ValueError("braces are not expanded in a path; write one hook for each")
     bare = pattern.strip("/")
-    # Only what has no slash in it is found at any depth.
+    # A pattern without a slash matches at any depth.
     pieces = ["(?is)" if "/" in pattern.rstrip("/") else "(?is)(?:.*/)?"]
     for part in re.findall(r"/?\*\*/|\*\*|\*|\?|\[[^]]+\]|\\.|.", bare, re.DOTALL):
         if part in ("**/", "/**/"):
@@ -171,7 +171,7 @@ def _compile_path(pattern: str) -> Match:
             pieces.append(part.replace("[!", "[^", 1).replace("\\", "\\\\"))
         else:
             pieces.append(re.escape(part[-1]))
-    # A folder falls under it with all that is in it.
+    # A pattern that covers a folder covers everything in it.
     return compile_expression(f"{''.join(pieces)}(?:/.*)?", whole=True)
 
 
@@ -183,15 +183,15 @@ def _covers_url(domain: str, url: object) -> bool:
         host = parts.hostname
     except ValueError:
         return True
-    # Clients read such addresses in different ways.
+    # Clients disagree about which host such an address names.
     is_odd = re.match(r"https?:(?!//[^/])", url.strip(), re.IGNORECASE)
     is_plain = not is_odd and re.fullmatch(r"[A-Za-z0-9.\-:\[\]@]+", parts.netloc)
-    return not is_plain or _glob(domain.lower(), (host or "").rstrip("."))
+    return not is_plain or _matches_glob(domain.lower(), (host or "").rstrip("."))
 
 
 def covers_command(pattern: str, command: str) -> bool:
-    """Whether a command falls under a pattern, or one of those inside it does: the text as it is,
-    with ``*`` for any text, or the beginning before ``:*``."""
+    """True if a pattern covers a command, or a command inside it. A pattern is the whole text, with
+    ``*`` for any text, or the beginning of it before ``:*``."""
     return _Commands(pattern).are_covered(command, 0)
 
 
@@ -201,9 +201,9 @@ class _Commands:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern = pattern.strip()
         self._words = pattern.removesuffix(":*").removesuffix("*").split() or [""]
-        # More than the name of a program: its arguments count.
+        # The pattern has more than the program's name, so the arguments count.
         self._is_longer = len(self._words) > 1
-        # A text that a shell is given several times is looked at once.
+        # Texts that were read already.
         self._seen: set[str] = set()
         self._left = _MOST_TEXT
 
@@ -212,7 +212,7 @@ class _Commands:
             return False
         self._seen.add(command)
         self._left -= len(command)
-        # A shell passes over NUL.
+        # A shell drops NUL characters, so the text is not what it runs.
         if depth > _MOST_DEPTH or self._left < 0 or "\0" in command:
             return True
         if _matches_text(self._pattern, command) or not is_readable(command):
@@ -223,18 +223,18 @@ class _Commands:
         return any(self._is_covered(words, depth) for words in split_commands(tokens))
 
     def _is_covered(self, words: Sequence[Word], depth: int) -> bool:
-        # Which words stand here is not known before a shell has made them.
+        # Only the shell knows which words these become.
         if any(map(_is_made, words[: len(self._words)])):
             return True
         texts = [word.fill({}) for word in words]
         written = [word.written for word in words]
         program = os.path.basename(texts[0])
-        # An option that begins a command is that of ``time``, a word of the shell's grammar.
+        # A command that begins with an option follows ``time``, a word of the shell's grammar.
         is_wrapped = program in _WRAPPERS or program.startswith("-")
         if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
             return True
         for at in range(len(words) if is_wrapped else 1):
-            if self._matches(texts[at:]) or self._matches(written[at:]):
+            if self._matches_words(texts[at:]) or self._matches_words(written[at:]):
                 return True
             if self._is_run_by_shell(words[at:], texts[at:], depth):
                 return True
@@ -246,13 +246,13 @@ class _Commands:
             return is_placed or not runners.isdisjoint(map(os.path.basename, texts[1:]))
         return program == "parallel" and ":::" not in texts
 
-    def _matches(self, words: Sequence[str]) -> bool:
+    def _matches_words(self, words: Sequence[str]) -> bool:
         text = " ".join(words)
         by_name = " ".join([os.path.basename(words[0]), *words[1:]])
         return _matches_text(self._pattern, text) or _matches_text(self._pattern, by_name)
 
     def _is_run_by_shell(self, words: Sequence[Word], texts: Sequence[str], depth: int) -> bool:
-        """Whether a shell is told, in its arguments or on stdin, to run what the pattern names."""
+        """True if a shell runs a covered command from its arguments, or may from stdin."""
         program, arguments = os.path.basename(texts[0]), list(texts[1:])
         options = [text for text in arguments if text.startswith("-")]
         is_shell, leading = program in _SHELLS, []
@@ -274,14 +274,14 @@ class _Commands:
             return True
         if not is_shell and program not in (".", "source"):
             return False
-        if not arguments or arguments[0].startswith(_OPEN_FILES) or self._matches(arguments):
+        if not arguments or arguments[0].startswith(_OPEN_FILES) or self._matches_words(arguments):
             return True
         return not is_shell and _is_made(words[1])
 
 
 def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
-    """The words of each command of a text, those inside a word before its own, without leading
-    assignments and redirections."""
+    """Yield the words of each command of a text, commands inside a word before the one around
+    them, without leading assignments and redirections."""
     around: list[list[Word]] = []
     now: list[Word] = []
     is_redirected = False
@@ -313,12 +313,12 @@ def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
 
 
 def _has_option(pattern: str | None, options: Sequence[str]) -> bool:
-    """Whether one of the options fits; an empty pattern takes none."""
+    """True if one of the options fits; an empty pattern needs no option."""
     return pattern is not None and any(re.match(pattern, text) for text in ("", *options))
 
 
 def _is_substituted(token: Token) -> bool:
-    """Whether a shell puts the output of a command or the value of a variable there."""
+    """True if a shell puts the output of a command or the value of a variable there."""
     return isinstance(token, Word) and any(
         isinstance(piece, Unmade) or (isinstance(piece, Variable) and piece.written != "~")
         for piece in token.pieces
@@ -326,7 +326,7 @@ def _is_substituted(token: Token) -> bool:
 
 
 def _is_made(word: Word) -> bool:
-    """Whether a shell makes another text of a word, or several."""
+    """True if a shell turns a word into another text, or into several words."""
     return _is_substituted(word) or any(isinstance(piece, Pattern) for piece in word.pieces)
 
 
@@ -335,12 +335,14 @@ def _matches_text(pattern: str, text: str) -> bool:
     if pattern.endswith(":*"):
         prefix = pattern.removesuffix(":*").strip()
         return text == prefix or text.startswith((f"{prefix} ", f"{prefix}\t", f"{prefix}\n"))
-    # Its arguments may be none.
-    return _glob(pattern, text) or (pattern.endswith(" *") and _glob(pattern[:-2], text))
+    # ``git *`` covers ``git`` without arguments too.
+    return _matches_glob(pattern, text) or (
+        pattern.endswith(" *") and _matches_glob(pattern[:-2], text)
+    )
 
 
-def _glob(pattern: str, text: str) -> bool:
-    """Whether a text is a pattern in which a star is any text; in time that grows with both."""
+def _matches_glob(pattern: str, text: str) -> bool:
+    """True if a text matches a pattern in which a star is any text, in linear time."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text

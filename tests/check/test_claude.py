@@ -66,6 +66,7 @@ def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
         (hook(url="x"), "misplaced-key", WARNING, "url is for http hooks and has no effect"),
         (hook(matcher="x"), "misplaced-key", ERROR, 'beside its "hooks"'),
         (hook(timeout=5000), "timeout-milliseconds", WARNING, "looks like milliseconds; write 5 "),
+        (hook(timeout=1000), "timeout-milliseconds", WARNING, "write 1 for 1 s"),
         (hook("true ${user_config.key}"), "not-supported", WARNING, "hookline has no value for"),
         (hook(once=True), "not-supported", HINT, "the hook runs every time"),
         (hook(shell="powershell"), "not-supported", WARNING, "so the hook is skipped"),
@@ -385,3 +386,7 @@ def test_the_same_hook_in_two_dialects_is_two_hooks(project: Project) -> None:
     finding = only(check(checked((native, HookSource.PROJECT), project=project)), "duplicate")
     assert finding.file.endswith(".claude/settings.json")
     assert "is on line 6 too, and runs once" in finding.message
+
+
+def test_a_timeout_of_less_than_a_thousand_seconds_is_meant(project: Project) -> None:
+    assert review_claude(project, on("Stop", hook(timeout=999))) == []

@@ -6,7 +6,18 @@ import pytest
 
 from hookline.check import check
 from hookline.wire.hooks import HookSource
-from tests.check.review import ERROR, HINT, WARNING, brief, checked, hook, on, only, review
+from tests.check.review import (
+    ERROR,
+    HINT,
+    WARNING,
+    brief,
+    checked,
+    hook,
+    on,
+    only,
+    review,
+    review_claude,
+)
 from tests.harness.scratch import Project
 
 
@@ -166,3 +177,22 @@ def test_a_matcher_that_is_no_string_is_told_by_the_engine(project: Project) -> 
 def test_a_hostile_matcher_does_not_keep_the_checking_busy(project: Project) -> None:
     for matcher in ("{" + "," * 100_000, "(" * 900 + "a" + ")+" * 900, "a" * 1_000_000):
         review(project, on("BeforeTool", hook(), matcher=matcher))
+
+
+def test_the_hint_names_fifty_matchers_and_counts_the_others(project: Project) -> None:
+    def hint(number: int) -> str:
+        groups = [{"matcher": f"crm_{n}", "hooks": [hook(f"true {n}")]} for n in range(number)]
+        return only(review(project, {"hooks": {"BeforeTool": groups}}), "matcher-tool").message
+
+    assert "'crm_49' match no tool" in hint(50)
+    assert "'crm_49' and 1 more match no tool" in hint(51)
+
+
+def test_a_matcher_of_a_thousand_characters_is_checked_and_no_longer_one(project: Project) -> None:
+    for length, rules in ((1_000, ["matcher-tool"]), (1_001, [])):
+        findings = review(project, on("BeforeTool", hook(), matcher="x" * length))
+        assert [finding.kind for finding in findings] == rules
+    project.settings({})
+    for length, rules in ((1_000, ["matcher-tool"]), (1_001, [])):
+        findings = review_claude(project, on("PreToolUse", hook(), matcher="x" * length))
+        assert [finding.kind for finding in findings] == rules

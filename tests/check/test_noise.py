@@ -52,3 +52,30 @@ def test_text_beside_the_answer_is_a_hint_at_its_line(
 def test_what_goes_elsewhere_or_is_the_answer_is_none(project: Project, text: str) -> None:
     project.script("hooks/quiet", text)
     assert review(project, on("BeforeAgent", hook("hooks/quiet", warm=False))) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["# " + "x" * 998], 1),
+        (["# " + "x" * 999], 0),
+        (["#"] * 4_996, 1),
+        (["#"] * 4_997, 0),
+    ],
+)
+def test_lines_are_read_up_to_a_length_and_a_number(
+    project: Project, lines: list[str], found: int
+) -> None:
+    text = "\n".join(["#!/bin/sh", *lines, "echo debug", ANSWER, ""])
+    project.script("hooks/noisy", text)
+    assert len(review(project, on("BeforeAgent", hook("hooks/noisy")))) == found
+
+
+def test_the_noise_of_a_script_that_two_hooks_share_is_told_once(project: Project) -> None:
+    project.script("hooks/noisy", f"#!/bin/sh\necho debug\n{ANSWER}\n")
+    hooks = [hook("hooks/noisy", name="a"), hook("hooks/noisy", name="b")]
+    findings = review(
+        project,
+        {"hooks": {"BeforeAgent": [{"hooks": hooks[:1]}], "AfterAgent": [{"hooks": hooks[1:]}]}},
+    )
+    assert [finding.kind for finding in findings] == ["stdout-noise"]

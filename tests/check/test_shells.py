@@ -296,3 +296,13 @@ def test_no_script_keeps_the_checking_busy(project: Project, unit: str) -> None:
 def test_what_a_shell_reads_as_code_may_have_everything_a_shell_knows(project: Project) -> None:
     entry = hook("bash", args=["-c", 'echo "$MINE" | cat > /dev/null', "bash"])
     assert review(project, on("BeforeAgent", entry)) == []
+
+
+def test_a_text_is_searched_for_programs_up_to_a_length_and_a_number_of_arithmetics(
+    project: Project,
+) -> None:
+    start = "jqq_is_gone .; "
+    assert missing(project, f"true; {start}#".ljust(65_536, "x")) == ["jqq_is_gone"]
+    assert missing(project, f"true; {start}#".ljust(65_537, "x")) == []
+    assert missing(project, f"true; {start}" + "((1)); " * 20) == ["jqq_is_gone"]
+    assert missing(project, f"true; {start}" + "((1)); " * 21) == []

@@ -60,6 +60,10 @@ def test_these_agree(expected: Any, actual: Any) -> None:
         ({"contains": "x", "matches": "z"}, "y", ["it", "it"]),
         ({"below": 3}, 3, ["it"]),
         ({"below": 3}, True, ["it"]),
+        ({"below": 3}, "2", ["it"]),
+        ({"above": 3}, 3, ["it"]),
+        ({"above": "1"}, 3, ["it"]),
+        ({"contains": ["a", 1]}, "a 1", ["it"]),
         ({"matches": "x"}, 5, ["it"]),
         ({"not": {"contains": "y"}}, "y", ["it"]),
         ({"equals": {"a": 1}}, {"a": 1, "b": 2}, ["it"]),
@@ -124,3 +128,17 @@ def test_a_failure_is_told_in_one_line() -> None:
     )
     assert describe_failure(Failure(message="no hook ran")) == "no hook ran"
     assert list(failure_lines(Failure(message="no hook ran"))) == []
+
+
+def test_a_value_of_sixty_characters_is_shown_in_one_line_and_a_longer_one_indented() -> None:
+    def lines(length: int) -> list[str]:
+        failure = Failure(at="it", expected={"a": "x" * (length - 8)}, actual=1)
+        return [line for mark, line in failure_lines(failure) if mark == "-"]
+
+    assert [len(line) for line in lines(59)] == [60]
+    assert lines(60) == ["{", f'  "a": "{"x" * 52}"', "}"]
+
+
+def test_a_failure_that_is_only_a_message_has_no_lines() -> None:
+    failure = Failure(message="no hook ran")
+    assert ([*failure_lines(failure)], describe_failure(failure)) == ([], "no hook ran")

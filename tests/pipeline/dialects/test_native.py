@@ -244,6 +244,7 @@ def test_a_denial_in_a_place_where_none_is_read_fails_a_hook_that_fails_closed(
         ("AfterTool", "tool_input", "it is read only on BeforeTool"),
         ("AfterTool", "tool_output", "write hookSpecificOutput.updatedToolOutput"),
         ("AfterTool", "updated_tool_output", "write hookSpecificOutput.updatedToolOutput"),
+        ("AfterTool", "updated-tool-output", "write hookSpecificOutput.updatedToolOutput"),
         ("AfterTool", "additional_context", "write hookSpecificOutput.additionalContext"),
         ("AfterTool", "permissionDecision", "write decision at the top of the answer"),
         ("BeforeAgent", "prompt", "write hookSpecificOutput.additionalContext"),
@@ -286,6 +287,18 @@ def test_fields_that_nobody_has_a_meaning_for_are_named_and_fail_no_hook() -> No
     assert others.endswith(
         "hookSpecificOutput.f4 and 195 more are not read on BeforeTool; they have no effect"
     )
+
+
+def test_a_slip_is_looked_for_in_fifty_fields_and_no_more() -> None:
+    """A hook that fails closed has failed with it, so the limit is where one would be lost."""
+    for others, is_found in ((49, True), (50, False)):
+        unknown = {f"zz{number}": 1 for number in range(others)}
+        error = error_of(EVENT, reason="r", **unknown, decison="deny")
+        assert (error is not None and "did you mean decision?" in error) is is_found
+    for others, word in ((49, "write hookSpecificOutput.tool_input"), (50, "it has no effect")):
+        specific = {**{f"zz{number}": None for number in range(others)}, "toolInput": {}}
+        (warning,) = warnings_of(EVENT, hookSpecificOutput=specific)
+        assert warning.endswith(word)
 
 
 def test_what_documented_answers_say_of_themselves_is_not_warned_of() -> None:

@@ -163,6 +163,11 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("rm:*", "(" * 3000, True),
         ("rm:*", "r\0m x", True),
         ("rm:*", "echo " + "a " * 100_000, True),
+        ("rm:*", "echo".ljust(100_000, "a"), False),
+        ("rm:*", "echo".ljust(100_001, "a"), True),
+        ("rm:*", "sudo" + " a" * 199, False),
+        ("rm:*", "sudo" + " a" * 200, True),
+        ("rm:*", "ls" + " a" * 200, False),
     ],
 )
 def test_a_rule_of_bash_covers_what_may_run_what_it_names(
@@ -170,6 +175,13 @@ def test_a_rule_of_bash_covers_what_may_run_what_it_names(
 ) -> None:
     assert covers_command(pattern, command) is covered
     assert is_run(f"Bash({pattern})", "run_shell_command", {"command": command}) is covered
+
+
+def test_eight_shells_inside_each_other_are_read_and_with_nine_the_rule_covers_all() -> None:
+    commands = ["ls"]
+    for _ in range(9):
+        commands.append(f"bash -c {shlex.quote(commands[-1])}")
+    assert [covers_command("rm:*", command) for command in commands[-2:]] == [False, True]
 
 
 def test_commands_inside_commands_are_read_in_bounded_time() -> None:

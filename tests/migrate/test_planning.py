@@ -1,0 +1,85 @@
+"""What a migration adds to our settings, and which files and variables it finds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookline.migrate.moves import Before, Move
+from hookline.migrate.planning import Places, additions, find_sources, make_plan
+
+
+def move(command: str, *, event: str = "BeforeTool", group: int = 0, **fields: Any) -> Move:
+    hook = {"type": "command", "command": command, **fields.pop("hook", {})}
+    before = Before(event=event, matcher=None, config=hook)
+    place: dict[str, Any] = {"file": "f", "line": 1, "column": 1, "group": ("f", group)}
+    return Move(before=before, event=event, hook=hook, **place, **fields)
+
+
+def test_hooks_that_shared_a_definition_share_one_again() -> None:
+    moves = [move("a", matcher="x"), move("b", group=1), move("c", matcher="x", sequential=True)]
+    added, new = additions({}, moves, [])
+    first, second = added["hooks"]["BeforeTool"]
+    assert ([hook["command"] for hook in first["hooks"]], first["matcher"]) == (["a", "c"], "x")
+    assert (second, new) == ({"hooks": [moves[1].hook]}, moves)
+
+
+@pytest.mark.parametrize(
+    ("there", "is_new"),
+    [
+        ({"command": "a"}, False),
+        ({"command": "a", "timeout": 5, "name": "other"}, False),
+        ({"command": "b"}, True),
+        ({"command": "a", "args": []}, True),
+        ({"command": "a", "onFailure": "block"}, True),
+        ({"command": "a", "env": {"X": "1"}}, True),
+        ("a", True),
+    ],
+)
+def test_a_hook_that_is_there_already_is_not_added(there: object, is_new: bool) -> None:
+    value = {"hooks": {"BeforeTool": [{"hooks": [there]}], "enabled": True}}
+    added, new = additions(value, [move("a")], [])
+    assert (bool(added), len(new)) == (is_new, int(is_new))
+    elsewhere = {"hooks": {"AfterTool": [{"hooks": [there]}]}}
+    assert len(additions(elsewhere, [move("a")], [])[1]) == 1
+
+
+def test_of_two_moves_that_are_the_same_hook_one_is_added() -> None:
+    env = {"hook": {"env": {"A": "1", "B": "2"}}}
+    turned = {"hook": {"env": {"B": "2", "A": "1"}}}
+    added, new = additions({}, [move("a", **env), move("a", group=1, **turned)], [])
+    assert (len(new), len(added["hooks"]["BeforeTool"])) == (1, 1)
+
+
+def test_names_that_are_disabled_are_added_once() -> None:
+    assert additions({"hooks": {"disabled": ["a"]}}, [], ["a", "b"])[0] == {
+        "hooks": {"disabled": ["b"]}
+    }
+    assert additions({"hooks": {"disabled": ["a"]}}, [], ["a"]) == ({}, [])
+    assert additions({"hooks": {"disabled": "a"}}, [], ["a"])[0] == {"hooks": {"disabled": ["a"]}}
+
+
+def test_a_file_that_is_both_the_users_and_the_projects_counts_once_as_the_users(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text("{}")
+    places = Places(str(tmp_path), str(tmp_path), str(tmp_path / "ours"))
+    (source,) = find_sources(places, ("claude",))
+    assert (source.layer, source.target) == ("user", str(tmp_path / "ours/settings.json"))
+    nobody = Places(str(tmp_path), None, None)
+    (source,) = find_sources(nobody, ("claude", "gemini"))
+    assert (source.layer, source.target) == ("project", f"{tmp_path}/.hookline/settings.json")
+
+
+def test_variables_become_texts_and_those_that_no_process_can_have_are_left_out(
+    tmp_path: Path,
+) -> None:
+    env = {"YES": True, "N": 5, "F": 0.5, "T": "x", "": "x", "A=B": "x", "Z": "a\0", "L": [1]}
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": "touch x"}]}]}
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({"env": env, "hooks": hooks}))
+    places = Places(str(tmp_path), None, None)
+    (moved,) = make_plan(find_sources(places, ("claude",)), places).moves
+    assert moved.hook["env"] == {"YES": "true", "N": "5", "F": "0.5", "T": "x"}

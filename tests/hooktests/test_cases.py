@@ -134,7 +134,9 @@ def test_files_that_cannot_be_read_are_problems_too() -> None:
         str(read_test_file("latin").problems[0])
         == "latin:1:11: is not valid JSON: this is not UTF-8"
     )
-    assert "cannot be read: Is a directory" in str(read_test_file("folder").problems[0])
+    (problem,) = read_test_file("folder").problems
+    assert "cannot be read: Is a directory" in str(problem)
+    assert (problem.kind, problem.file) == ("unreadable", "folder")
 
 
 def touch(*names: str) -> None:

@@ -63,6 +63,7 @@ def test_these_agree(expected: Any, actual: Any) -> None:
         ({"below": 3}, "2", ["it"]),
         ({"above": 3}, 3, ["it"]),
         ({"above": "1"}, 3, ["it"]),
+        ({"above": 0}, True, ["it"]),
         ({"contains": ["a", 1]}, "a 1", ["it"]),
         ({"matches": "x"}, 5, ["it"]),
         ({"not": {"contains": "y"}}, "y", ["it"]),

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -31,6 +31,21 @@ class Verdict:
     words: str
 
 
+@dataclass
+class Doubts:
+    """Why tests that could notice a bug did not get to say so."""
+
+    failing: list[str] = field(default_factory=list)  # without the bug too
+    is_time_up: bool = False
+
+    def __str__(self) -> str:
+        words = ["; the time was up"] if self.is_time_up else []
+        words += [f"; these fail without the bug too: {' '.join(self.failing)}"] * bool(
+            self.failing
+        )
+        return "".join(words)
+
+
 class Judge:
     """Says of each bug whether a test notices it."""
 
@@ -42,7 +57,6 @@ class Judge:
         *,
         budget: float,
     ) -> None:
-        self._checkout = checkout
         self._sources = sources
         self._budget = budget
         self._record = reach.Record.read(checkout)
@@ -53,20 +67,20 @@ class Judge:
 
     def try_bug(self, bug: bugs.Bug) -> Verdict:
         tree = self._free.get()
-        source = self._sources[bug.module]
         try:
-            choice = reach.choose(bug, self._checkout, self._record, budget=self._budget)
+            # Of the copy, as somebody may be writing tests in the checkout meanwhile.
+            choice = reach.choose(bug, tree.root, self._record, budget=self._budget)
             if not choice.own and not choice.wider:
                 return Verdict(False, "no test enters it")
-            asked = 0
+            asked, doubts = 0, Doubts()
             for tests in (choice.own, choice.wider):
                 for environment in tree.environments:
                     those = [t for t in tests if trees.environment_of(t) == environment]
                     asked += len(those)
-                    verdict = self._ask(tree, bug, source, environment, those, choice.seconds)
-                    if verdict is not None:
-                        return verdict
-            return Verdict(False, f"{asked} tests passed" if self._record.files else "")
+                    found = self._ask(tree, bug, environment, those, choice.seconds, doubts)
+                    if found is not None:
+                        return Verdict(True, found)
+            return Verdict(False, f"{asked} tests or files of tests{doubts}")
         finally:
             self._free.put(tree)
 
@@ -74,29 +88,33 @@ class Judge:
         self,
         tree: trees.Tree,
         bug: bugs.Bug,
-        source: bytes,
         environment: str,
         tests: list[str],
         expected: float | None,
-    ) -> Verdict | None:
-        """Run the tests until one fails because of the bug; None if none does."""
-        deselected: list[str] = []
-        while tests:
+        doubts: Doubts,
+    ) -> str | None:
+        """Run the tests until one fails because of the bug, and return its name; None if none
+        does."""
+        source = self._sources[bug.module]
+        left = tests
+        while left:
             tree.write(bug.module, bug.apply(source))
             limit = 60 + 4 * (self._budget if expected is None else expected)
-            run = tree.run(environment, [*_OPTIONS, *deselected, *tests], seconds=limit)
+            deselected = [f"--deselect={test}" for test in doubts.failing]
+            run = tree.run(environment, [*_OPTIONS, *deselected, *left], seconds=limit)
             tree.write(bug.module, source)
             if run.passed:
                 return None
             if not run.finished:
-                return None if expected is None else Verdict(True, "timeout")
+                doubts.is_time_up = expected is None
+                return None if expected is None else "timeout"
             assert run.failed is not None
             # Without a test to name, all of them are asked again: perhaps nothing could be run.
-            suspects = [run.failed] if "::" in run.failed else tests
+            suspects = [run.failed] if "::" in run.failed else left
             if self._pass_without_bug(tree, environment, suspects):
-                return Verdict(True, run.failed)
-            deselected += [f"--deselect={test}" for test in suspects]
-            tests = [test for test in tests if test not in suspects]
+                return run.failed
+            doubts.failing += suspects
+            left = [test for test in left if test not in suspects]
         return None
 
     def _pass_without_bug(self, tree: trees.Tree, environment: str, tests: list[str]) -> bool:

@@ -123,9 +123,10 @@ class Choice:
     seconds: float | None  # None if nobody has measured
 
 
-def choose(bug: Bug, checkout: Path, record: Record, *, budget: float) -> Choice:
-    """The tests that enter the bug's function, the most specific first, as many as fit."""
-    files = test_files(checkout)
+def choose(bug: Bug, tree: Path, record: Record, *, budget: float) -> Choice:
+    """The tests that enter the bug's function, as many as fit: the quickest of the module's own,
+    then the most specific of the others."""
+    files = test_files(tree)
     mirrors = set(mirror(bug.module, list(files)))
     numbers = record.numbers_of(bug.module, bug.function)
     entering: list[tuple[int, float, str]] = []
@@ -140,8 +141,9 @@ def choose(bug: Bug, checkout: Path, record: Record, *, budget: float) -> Choice
     unrecorded = {f for f in files if not record.is_complete(f, files[f])}
     if not entering:
         unrecorded = set(files)
-    importing = {f for f in unrecorded if _imports(checkout / f, bug.module)}
-    own = _fitting([t for t in entering if _file(t[2]) in mirrors], budget)
+    importing = {f for f in unrecorded if _imports(tree / f, bug.module)}
+    by_time = sorted(entering, key=lambda test: test[1])
+    own = _fitting([t for t in by_time if _file(t[2]) in mirrors], budget)
     wider = _fitting([t for t in entering if _file(t[2]) not in mirrors], budget)
     seconds = sum(test[1] for test in (*own, *wider))
     guessed = sorted(mirrors & unrecorded), sorted(importing - mirrors)

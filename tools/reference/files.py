@@ -18,8 +18,8 @@ _FIND = """
 import json, sys
 sys.platform = sys.argv[1]
 from hookline.debuglog import default_trace_path
-from hookline.pipeline.claude_settings import _data_folder
-from hookline.pipeline.runner.invocation import _bytecode_variables
+from hookline.pipeline.claude_settings import _find_data_folder
+from hookline.pipeline.runner.invocation import _choose_bytecode_place
 from hookline.pipeline.settings import find_claude_files, find_settings_files
 from hookline.pipeline.trust.store import TrustStore
 from hookline.places import home_dir, user_config_dir, user_state_dir
@@ -36,8 +36,8 @@ print(json.dumps({
     "state": user_state_dir(),
     "trust": TrustStore().file_of("/NAME"),
     "trace": default_trace_path(),
-    "plugins": _data_folder("NAME"),
-    "bytecode": _bytecode_variables({}, project)["PYTHONPYCACHEPREFIX"],
+    "plugins": _find_data_folder("NAME"),
+    "bytecode": _choose_bytecode_place({}, project)["PYTHONPYCACHEPREFIX"],
 }))
 """
 

@@ -15,7 +15,7 @@ _CODED: dict[str, int | str] = {
     "RequestFailed": 0,
     "fail": 0,
     "unanswered_response": 1,
-    "_outage": 1,
+    "_make_outage": 1,
 }
 # Stages, which ``fail`` of an executor is given.
 _NOT_CODES = frozenset({"planning", "validation", "execution", "translation"})

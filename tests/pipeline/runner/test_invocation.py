@@ -22,7 +22,9 @@ print(os.getpgid(0) == os.getsid(0) == os.getpid(), sorted(os.listdir("/dev/fd")
 
 
 @pytest.fixture
-def tools(project: Project) -> Project:
+def tools(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Programs in the directory that hooks run in."""
+    monkeypatch.chdir(project.path)
     project.script("show.py", SHOW)
     project.script("bin/tool", '#!/bin/sh\necho tool "$0" "$@" $PWD; exit 5\n')
     project.script("bin/no-line", "echo no line of an interpreter; exit 6\n")
@@ -88,6 +90,7 @@ async def test_its_variables_are_those_a_shell_would_hand_on(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     without, shell = await both_ways("./show.py", monkeypatch)
+    assert "HOOKLINE_EVENT" in without.stdout
     masked = [line for line in without.stdout.splitlines() if "RANDOM" not in line]
     assert masked == [line for line in shell.stdout.splitlines() if "RANDOM" not in line]
 
@@ -100,6 +103,7 @@ async def test_a_working_directory_behind_a_link_is_called_as_a_shell_calls_it(
         monkeypatch.setenv("PWD", given)
         without, shell = await both_ways("./show.py", monkeypatch)
         assert without.stdout == shell.stdout
+        assert "HOOKLINE_EVENT" in without.stdout
 
 
 def test_a_program_is_executed_directly_where_that_can_be(tools: Project) -> None:

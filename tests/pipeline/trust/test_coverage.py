@@ -534,6 +534,67 @@ def test_a_folder_beyond_the_bounds_is_named_and_the_script_stays_covered(
     assert uncovered(project, "tool hooks/data/0")[0] == "hooks/data/0: it is larger than 16 MiB"
 
 
+def test_a_folder_within_the_bounds_is_covered_to_the_last_file(project: Project) -> None:
+    project.write("hooks/x.sh", "")
+    for number in range(199):
+        project.write(f"hooks/data/{number}", "")
+    found = covered(project, "sh hooks/x.sh")
+    assert (len(found.files), found.uncovered) == (200, ())
+    project.write("hooks/data/199", "")
+    assert len(covered(project, "sh hooks/x.sh").files) == 1
+
+
+def test_a_folder_is_covered_down_to_a_depth_of_32(project: Project) -> None:
+    project.write("hooks/x.sh", "")
+    deepest = "/".join(["hooks", *"d" * 32])
+    project.write(f"{deepest}/file", "")
+    found = covered(project, "sh hooks/x.sh")
+    assert set(found.files) == {"hooks/x.sh", f"{deepest}/file"}
+    (project.path / deepest / "d").mkdir()
+    (name,) = uncovered(project, "sh hooks/x.sh")
+    assert name == f"{deepest}/d/: a folder that cannot be listed"
+
+
+@pytest.mark.parametrize(("size", "is_covered"), [(16 << 20, True), ((16 << 20) + 1, False)])
+def test_a_file_of_16_mebibytes_is_covered_and_none_that_is_larger(
+    project: Project, size: int, is_covered: bool
+) -> None:
+    with project.write("data", "").open("wb") as file:
+        file.truncate(size)
+    assert uncovered(project, "tool data") == (
+        [] if is_covered else ["data: it is larger than 16 MiB"]
+    )
+
+
+@pytest.mark.parametrize(("size", "start"), [(256 << 10, "text:xx"), ((256 << 10) + 1, "sha256:")])
+def test_a_text_is_kept_up_to_256_kibibytes(project: Project, size: int, start: str) -> None:
+    state = read_state(str(project.write("x", "x" * size)), str(project.path))
+    assert state is not None
+    assert state.content.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_kept"),
+    [
+        ("hooks/state/count", True),
+        (".hookline/state/count", True),
+        (".claude/state/deep/count", True),
+        ("state/count", False),
+        ("hooks/other/state/count", False),
+        ("hooks/state/count.sh", False),
+    ],
+)
+def test_what_hooks_keep_for_themselves_is_remarked_and_not_covered(
+    project: Project, name: str, is_kept: bool
+) -> None:
+    project.write(name, "")
+    found = covered(project, f"cat {name}")
+    assert (name in found.files) is not is_kept
+    assert (f"{name}: hooks write it themselves" in found.remarks) is is_kept
+    (project.path / name).chmod(0o755)
+    assert name in covered(project, f"cat {name}").files
+
+
 def test_a_link_out_of_a_hook_folder_is_recorded_and_not_followed(
     project: Project, tmp_path: Path
 ) -> None:

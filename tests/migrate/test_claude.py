@@ -113,7 +113,7 @@ def test_that_settings_ignore_once_is_no_reason_to_stay() -> None:
         ({"type": "rpc"}, "its type is 'rpc', so it never ran"),
         ({"type": "command", "command": " "}, "it has no command"),
         (command(args="-x"), "its args are not a list of strings"),
-        (command(args=["$HOME/x"]), "a dollar sign in its command or args"),
+        (command(args=["$HOME/x"]), "natively a dollar sign in its command or args"),
         (command(shell="powershell"), "its shell is 'powershell'"),
         (command(asyncRewake=True), "it may wake the agent"),
         (command(**{"async": True}), "it is async"),

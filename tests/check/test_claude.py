@@ -390,3 +390,8 @@ def test_the_same_hook_in_two_dialects_is_two_hooks(project: Project) -> None:
 
 def test_a_timeout_of_less_than_a_thousand_seconds_is_meant(project: Project) -> None:
     assert review_claude(project, on("Stop", hook(timeout=999))) == []
+
+
+def test_an_empty_if_is_no_condition(project: Project) -> None:
+    fields = on("PreToolUse", hook(**{"if": ""}), matcher="Bash")
+    assert review_claude(project, fields) == []

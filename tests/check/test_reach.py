@@ -129,3 +129,18 @@ def test_the_system_may_say_all_that(project: Project) -> None:
     redaction = {"security": {"environmentVariableRedaction": {"enabled": True}}}
     settings = {**on("BeforeAgent", hook(managed=True)), **redaction, "hookline": {"trace": True}}
     assert layered(project, system=settings) == []
+
+
+def test_a_project_without_hooks_may_disable_them_with_no_more_than_a_hint(
+    project: Project,
+) -> None:
+    finding = only(review(project, {"enableHooks": False}), "disabled")
+    assert (finding.severity, finding.message) == (HINT, "this disables hooks")
+
+
+def test_a_hook_that_is_skipped_does_not_move_findings_to_another(project: Project) -> None:
+    skipped = {"type": "command", "command": " ", "timeout": 7}
+    findings = review(project, on("BeforeAgent", skipped, hook(timeout=5)))
+    (found,) = [each for each in findings if each.kind == "timeout-seconds"]
+    assert found.path[-3:] == ("hooks", 1, "timeout")
+    assert found.message.startswith("timeout 5 ")

@@ -46,9 +46,9 @@ def test_a_hook_that_is_there_already_is_not_added(there: object, is_new: bool) 
 
 
 def test_of_two_moves_that_are_the_same_hook_one_is_added() -> None:
-    env = {"hook": {"env": {"A": "1", "B": "2"}}}
-    turned = {"hook": {"env": {"B": "2", "A": "1"}}}
-    added, new = additions({}, [move("a", **env), move("a", group=1, **turned)], [])
+    first = move("a", hook={"env": {"A": "1", "B": "2"}})
+    second = move("a", group=1, hook={"env": {"B": "2", "A": "1"}})
+    added, new = additions({}, [first, second], [])
     assert (len(new), len(added["hooks"]["BeforeTool"])) == (1, 1)
 
 

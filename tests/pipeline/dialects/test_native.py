@@ -296,7 +296,7 @@ def test_a_slip_is_looked_for_in_fifty_fields_and_no_more() -> None:
         error = error_of(EVENT, reason="r", **unknown, decison="deny")
         assert (error is not None and "did you mean decision?" in error) is is_found
     for others, word in ((49, "write hookSpecificOutput.tool_input"), (50, "it has no effect")):
-        specific = {**{f"zz{number}": None for number in range(others)}, "toolInput": {}}
+        specific: Json = {**{f"zz{number}": None for number in range(others)}, "toolInput": {}}
         (warning,) = warnings_of(EVENT, hookSpecificOutput=specific)
         assert warning.endswith(word)
 

@@ -8,7 +8,7 @@ import pytest
 
 from hookline.debuglog import JsonLinesSink
 from hookline.errors import HooklineError
-from hookline.trace.log import TraceLog, read_tail
+from hookline.trace.log import TraceLog, read_record, read_tail
 from tests.trace.logs import DAY, warned, written
 
 
@@ -164,3 +164,63 @@ def test_the_tail_has_the_newest_records_first_and_none_in_part(path: Path) -> N
     assert [r.message for r in read_tail(path, max_bytes=size * 2 + 10)] == ["8", "7"]
     assert len(read_tail(path, max_bytes=10**6)) == 18
     assert read_tail(path.with_name("none"), max_bytes=100) == []
+
+
+@pytest.mark.parametrize(
+    ("time", "duration", "is_record"),
+    [
+        ("1970-01-01T00:00:00Z", 0, True),
+        ("1969-12-31T23:59:59Z", 0, False),
+        ("9998-12-31T23:59:59Z", 0, True),
+        ("9999-01-01T00:00:00Z", 0, False),
+        ("2026-03-01T10:00:00", 0, False),
+        ("2026-03-01T10:00:00Z", 1e10, True),
+        ("2026-03-01T10:00:00Z", 1.1e10, False),
+        ("2026-03-01T10:00:00Z", -1, False),
+    ],
+)
+def test_times_of_a_record_stay_within_the_calendar(
+    time: str, duration: float, is_record: bool
+) -> None:
+    text = json.dumps({"kind": "hook", "time": time, "duration_ms": duration})
+    assert (read_record(text.encode()) is not None) is is_record
+
+
+def test_an_end_that_does_not_say_how_many_hooks_ran_had_none() -> None:
+    record = read_record(b'{"kind": "batch", "time": "2026-03-01T10:00:00Z"}')
+    assert record is not None
+    assert (record.hook_count, record.sequential, record.started) == (0, False, False)
+
+
+def test_a_file_under_two_names_is_read_once(path: Path) -> None:
+    path.write_bytes(line("a"))
+    os.link(path, f"{path}.1")
+    log = TraceLog(path)
+    assert messages(log) == ["a"]
+    log.close()
+
+
+def test_the_time_of_the_newest_record_is_known(path: Path) -> None:
+    log = TraceLog(path)
+    assert log.newest == ""
+    written(path, warned("10:00:00", "a"), warned("10:00:01", "b"))
+    messages(log)
+    log.close()
+    assert log.newest.startswith(f"{DAY}T10:00:01")
+
+
+def test_the_tail_goes_on_in_the_file_before_while_there_is_room(path: Path) -> None:
+    older, newer = line("a") + line("b"), line("c") + line("d")
+    Path(f"{path}.1").write_bytes(older)
+    path.write_bytes(newer)
+    size = len(line("a"))
+
+    def tail(max_bytes: int) -> list[str]:
+        return [record.message for record in read_tail(path, max_bytes=max_bytes)]
+
+    assert tail(4 * size) == ["d", "c", "b", "a"]
+    # A line that begins before the tail is not whole, and no byte is left for the older file.
+    assert tail(4 * size - 1) == ["d", "c", "b"]
+    assert tail(2 * size) == ["d", "c"]
+    assert tail(2 * size - 1) == ["d"]
+    assert tail(0) == []

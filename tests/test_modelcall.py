@@ -525,6 +525,16 @@ def test_chunks_that_nobody_can_read_pass_a_restriction_loudly(
         assert "could not be read" in caplog.text
 
 
+def test_a_response_that_nobody_can_read_passes_a_restriction_loudly(
+    run: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = hooks_that(BeforeToolSelection=select("read"))
+    answer = {"answer": 42}
+    assert run(hooks, Model(answer), model="m", messages=MESSAGES, tools=TOOLS) is answer
+    assert "the model's response could not be read" in caplog.text
+    assert "its tool calls are not checked" in caplog.text
+
+
 def test_in_strict_mode_what_cannot_be_held_to_a_restriction_does_not_pass(run: Any) -> None:
     hooks = Hooks(strict=True)
     hooks.on("BeforeToolSelection")(functools.partial(_give, select("read")))

@@ -691,3 +691,39 @@ async def test_in_strict_mode_an_event_that_cannot_be_fired_is_blocked() -> None
             raise LookupError("no")
 
     assert (await Hooks.of(Broken(strict=True)).before_tool("t", {})).blocked
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "matcher"),
+    [
+        ("before_tool", ("shell", {}), "^shell$"),
+        ("after_tool", ("shell", {}, {}), "^shell$"),
+        ("session_start", ("resume",), "resume"),
+        ("session_end", ("logout",), "logout"),
+        ("pre_compress", ("auto",), "auto"),
+    ],
+)
+def test_a_matcher_picks_the_target_of_its_event(
+    method: str, given: tuple[Any, ...], matcher: str
+) -> None:
+    hooks, seen = Hooks(), list[str]()
+    event = METHODS[method][1]
+    hooks.on(event, matcher=matcher)(lambda _event: seen.append("picked"))
+    hooks.on(event, matcher="other")(lambda _event: seen.append("other"))
+    getattr(hooks.sync, method)(*given)
+    assert seen == ["picked"]
+
+
+def test_a_matcher_picks_the_type_of_a_notification() -> None:
+    hooks, seen = Hooks(), list[str]()
+    hooks.on("Notification", matcher="ToolPermission")(lambda e: seen.append(e["message"]))
+    hooks.sync.notification("a", notification_type="ToolPermission")
+    hooks.sync.notification("b", notification_type="Other")
+    hooks.sync.notification("c")
+    assert seen == ["a"]
+
+
+def test_the_synchronous_methods_are_documented_as_their_twins() -> None:
+    for name in METHODS:
+        assert getattr(SyncHooks, name).__doc__ == getattr(Hooks, name).__doc__
+        assert getattr(SyncHooks, name).__name__ == name

@@ -124,6 +124,7 @@ def test_what_hooks_add_stands_behind_all_that_the_server_said_once(
     added = apply_outcome(outcome(result, added="more"), is_modern=False).result
     shown = [block["text"] for block in added["content"]]
     assert added["x"] == 1
+    assert {block["type"] for block in added["content"]} == {"text"}
     assert "structuredContent" not in added
     assert (shown[0], shown[-1]) == (texts[0], "more")
     assert len(shown) == len(texts) + 1 + (not is_repeated)

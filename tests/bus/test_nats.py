@@ -188,10 +188,14 @@ async def test_no_server_is_an_error_that_names_it_and_no_password() -> None:
 
 async def test_asking_without_a_server_fails_at_once_and_soon_again() -> None:
     bus = NatsMessageBus("nats://127.0.0.1:1")
+    states: list[ConnectionState] = []
+    bus.listen(states.append)
     before = time.monotonic()
     responses = [await request_hook_execution(bus, "BeforeTool", TOOL) for _ in range(20)]
     await bus.close()
     assert time.monotonic() - before < 10
+    # A rest follows each attempt that failed, and is longer each time.
+    assert 1 <= states.count(ConnectionState.CONNECTING) <= 5
     assert {response["error"]["code"] for response in responses} == {"disconnected"}
 
 

@@ -319,7 +319,8 @@ async def test_a_bus_that_is_closed_while_it_connects_does_not_listen(
     bus = NatsMessageBus(nats_url, prefix=prefix)
     Gate(bus).open.set()
     connecting = asyncio.create_task(bus.connect())
-    await until(lambda: bus._opening != [])
+    await asyncio.sleep(0)
+    assert len(bus._opening) == 1
     await bus.close()
     with pytest.raises(BusConnectionError, match="the bus was closed"):
         await connecting

@@ -198,7 +198,12 @@ async def test_only_the_last_chunk_of_a_scripted_reply_says_that_it_is_the_end()
 
 async def test_the_provider_summarizes_what_no_hook_changes_and_gets_the_turns_themselves() -> None:
     asked: list[Any] = []
-    provider = ScriptedProvider(summary=lambda turns: asked.append(turns) or "the gist")
+
+    def summarize(turns: Any) -> str:
+        asked.append(turns)
+        return "the gist"
+
+    provider = ScriptedProvider(summary=summarize)
     turns = [text_turn("user", "a"), text_turn("model", "b")]
     assert await Chat(Config(), provider).summarize(turns) == "the gist"
     assert asked == [turns]

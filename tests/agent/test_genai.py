@@ -244,7 +244,7 @@ def test_a_turn_has_the_texts_calls_and_media_of_the_first_candidate() -> None:
 
 def test_the_tools_of_a_config_stay_beside_those_of_the_agent() -> None:
     tool = Tool(name="write", run=str, description="writes", parameters={"type": "object"})
-    search = {"googleSearch": {}}
+    search: dict[str, Any] = {"googleSearch": {}}
     request = CAMEL.request("m", [], config={"tools": [search], "topK": 3}, tools=[tool])
     schema = {"parametersJsonSchema": {"type": "object"}}
     declared = {"functionDeclarations": [{"name": "write", "description": "writes", **schema}]}

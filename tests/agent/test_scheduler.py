@@ -146,7 +146,7 @@ async def test_a_result_waits_for_those_before_it_and_no_longer() -> None:
     scheduler = ToolScheduler(
         Config(),
         {"wait": Tool(name="wait", run=wait)},
-        publish=lambda done: published.append(done.result.llm_content),
+        publish=lambda done: published.append(str(done.result.llm_content)),
     )
     asked = [FunctionCall("wait", {"name": name}) for name in "abc"]
     running = asyncio.create_task(scheduler.run(asked))

@@ -10,6 +10,7 @@ from agents import (
     ComputerTool,
     CustomTool,
     LocalShellTool,
+    RunConfig,
     Runner,
     RunState,
     ShellCallOutcome,
@@ -20,6 +21,7 @@ from agents import (
     function_tool,
 )
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
+from agents.run import AgentRunner, get_default_agent_runner, set_default_agent_runner
 from openai.types.responses import (
     ResponseApplyPatchToolCall,
     ResponseComputerToolCall,
@@ -220,6 +222,23 @@ async def test_what_hooks_add_to_a_shell_that_printed_nothing_is_read() -> None:
     model, tool = script(SHELL, "Done."), ShellTool(executor=lambda _request: ShellResult([]))
     await Runner.run(hooked(Agent(name="a", model=model, tools=[tool]), hooks), "Go on.")
     assert "'stdout': 'a sandbox'" in read(model)
+
+
+@each_kind
+async def test_a_run_that_another_runner_began_is_noticed_where_hooks_do_not_see_its_model(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks()
+    seen = note(hooks, "BeforeTool")
+    _, model, agent = play(kind, hooks)
+    before = get_default_agent_runner()
+    set_default_agent_runner(AgentRunner())
+    try:
+        await Runner.run(agent, "Go on.", run_config=RunConfig(model=model))
+    finally:
+        set_default_agent_runner(before)
+    assert caplog.text.count("did not begin with hookline's runner") == 1
+    assert len(seen) == 1
 
 
 @each_kind

@@ -242,8 +242,7 @@ class _ChatFilter:
         if call is not None and number not in state.numbers:
             kind = get(call, "type") or ("custom" if get(call, "custom") else "function")
             named = {"type": kind, kind: {"name": _read_name(call)}}
-            choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [named]}}
-            names = self._gate.find_refused({"choices": [choice]})
+            names = self._gate.find_refused({"choices": [{"message": {"tool_calls": [named]}}]})
             state.names += names
             kept = sum(other is not None for other in state.numbers.values())
             state.numbers[number] = None if names else kept

@@ -95,6 +95,31 @@ def test_blocks_stand_in_the_order_of_their_numbers() -> None:
     assert [each["text"] for each in merged["content"]] == ["a", "b"]
 
 
+def test_a_call_is_told_by_its_name_first_and_its_input_after() -> None:
+    whole = {
+        "role": "assistant",
+        "stop_reason": "tool_use",
+        "content": [{**call("ls"), "input": {"a": 1}}],
+    }
+    start, begun, delta, stop, message, last = streams.split(
+        {**whole, "usage": {"input_tokens": 5}}
+    )
+    assert (start["message"]["content"], start["message"]["stop_reason"]) == ([], None)
+    assert begun["content_block"] == call("ls")
+    assert delta["delta"] == {"type": "input_json_delta", "partial_json": '{"a": 1}'}
+    assert (stop["type"], stop["index"], last["type"]) == ("content_block_stop", 0, "message_stop")
+    assert message["delta"] == {"stop_reason": "tool_use"}
+    assert message["usage"] == {"output_tokens": 0, "input_tokens": 5}
+
+
+def test_a_text_is_told_after_its_citations() -> None:
+    text = {"type": "text", "text": "hi", "citations": [{"n": 1}]}
+    begun, first, second, _stop = streams.split({"role": "assistant", "content": [text]})[1:5]
+    assert begun["content_block"] == {"type": "text", "text": "", "citations": []}
+    assert first["delta"] == {"type": "citations_delta", "citation": {"n": 1}}
+    assert second["delta"] == {"type": "text_delta", "text": "hi"}
+
+
 def test_a_stream_without_its_start_is_refused() -> None:
     with pytest.raises(TranslationError, match="must begin with message_start"):
         streams.merge([end("end_turn")])

@@ -90,6 +90,13 @@ def test_a_later_fragment_cannot_give_an_allowed_call_another_name() -> None:
     assert merged["message"]["tool_calls"] == [fragment("1", "read", "{}")]
 
 
+def test_a_later_fragment_cannot_rename_a_custom_call_either() -> None:
+    first, more = ({"name": name, "input": text} for name, text in (("read", "a"), ("shell", "b")))
+    told = tell_calls({"index": 0, "id": "1", "custom": first}, {"index": 0, "custom": more})
+    [call] = chat.merge(feed(chat, "read", told))["choices"][0]["message"]["tool_calls"]
+    assert call["custom"] == {"name": "read", "input": "ab"}
+
+
 def test_calls_beside_one_that_is_left_out_move_up_and_keep_the_reason_to_stop() -> None:
     told = tell_calls(
         fragment("1", "shell", "{}", index=0),
@@ -172,6 +179,26 @@ def test_thoughts_are_told_in_their_summary() -> None:
         e for e in events if e["type"] not in ("response.completed", "response.output_item.done")
     ]
     assert responses.merge(cut)["output"][0]["summary"][0]["text"] == "hm"
+
+
+def test_a_message_is_told_from_its_item_to_its_parts_and_back() -> None:
+    part = {"type": "output_text", "text": "hi", "annotations": [{"n": 1}], "logprobs": [2]}
+    message = {"id": "i", "type": "message", "status": "completed", "content": [part]}
+    events = responses.split({"status": "completed", "output": [message]})[2:-1]
+    assert [each["type"].removeprefix("response.") for each in events] == [
+        "output_item.added",
+        "content_part.added",
+        "output_text.delta",
+        "output_text.done",
+        "content_part.done",
+        "output_item.done",
+    ]
+    item, begun, delta, done, whole, last = events
+    assert item["item"] == {**message, "status": "in_progress", "content": []}
+    assert begun["part"] == {**part, "text": "", "annotations": [], "logprobs": []}
+    assert (delta["delta"], delta["logprobs"], delta["content_index"]) == ("hi", [2], 0)
+    assert (done["text"], done["logprobs"], done["item_id"]) == ("hi", [2], "i")
+    assert (whole["part"], last["item"], last["output_index"]) == (part, message, 0)
 
 
 @pytest.mark.parametrize(

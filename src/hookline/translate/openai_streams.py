@@ -329,7 +329,6 @@ def _merge_item(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> N
         return
     if kind in ("response.output_item.added", "response.output_item.done"):
         items[index] = dict(event["item"])
-        return
     # A server may send a text without announcing its item first.
     unannounced = {"id": event.get("item_id"), "type": "message", "role": "assistant"}
     item = items.setdefault(index, unannounced)

@@ -240,8 +240,8 @@ class _ChatFilter:
     def _is_refused(self, state: _Choice, call: Any, number: int) -> bool:
         """True if a call is left out: the decision on its name holds for all its fragments."""
         if call is not None and number not in state.numbers:
-            kind = get(call, "type") or ("custom" if get(call, "custom") else "function")
-            named = {"type": kind, kind: {"name": _read_name(call)}}
+            # A response of any kind of call will do: its name alone decides.
+            named = {"type": "function", "function": {"name": _read_name(call)}}
             names = self._gate.find_refused({"choices": [{"message": {"tool_calls": [named]}}]})
             state.names += names
             kept = sum(other is not None for other in state.numbers.values())

@@ -42,6 +42,7 @@ _ELSEWHERE = {
     "stepping.py": ("tests/adapters/test_concurrency",),
     "testing/adapters/": ("tests/adapters/test_table", "tests/adapters/test_concurrency"),
     "testing/bus_conformance.py": ("tests/bus/",),
+    "testing/conformance.py": ("tests/conformance/test_runner", "tests/conformance/test_cases"),
     "testing/plugin.py": ("tests/hooktests/test_plugin.py",),
     "testing/translators.py": ("tests/translate/", "tests/adapters/translators/"),
     "translate/": ("tests/translate/", "tests/adapters/translators/"),

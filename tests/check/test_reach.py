@@ -139,8 +139,9 @@ def test_a_project_without_hooks_may_disable_them_with_no_more_than_a_hint(
 
 
 def test_a_hook_that_is_skipped_does_not_move_findings_to_another(project: Project) -> None:
-    skipped = {"type": "command", "command": " ", "timeout": 7}
-    findings = review(project, on("BeforeAgent", skipped, hook(timeout=5)))
+    nameless = {"type": "command", "command": " ", "timeout": 7}
+    strange = {"type": "commnd", "command": "true", "timeout": 8}
+    findings = review(project, on("BeforeAgent", nameless, strange, hook(timeout=5)))
     (found,) = [each for each in findings if each.kind == "timeout-seconds"]
-    assert found.path[-3:] == ("hooks", 1, "timeout")
+    assert found.path[-3:] == ("hooks", 2, "timeout")
     assert found.message.startswith("timeout 5 ")

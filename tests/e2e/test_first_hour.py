@@ -49,9 +49,8 @@ def user(tmp_path: Path) -> NewUser:
 
 def steps(printed: str) -> list[str]:
     """The commands below "What to do next", put together where they were broken."""
-    lines = printed.partition("What to do next\n")[2].splitlines()
-    commands = [line[2:] for line in lines if not line.startswith("    ")]
-    return "\n".join(commands).replace("\\\n", "").splitlines()
+    lines = printed.partition("What to do next\n")[2].replace("\\\n", "").splitlines()
+    return [line[2:] for line in lines if not line.startswith("    ")]
 
 
 def quoted(printed: str) -> list[str]:

@@ -219,3 +219,9 @@ def test_the_tools_of_a_selection_are_the_requests_own_unless_they_are_named() -
     assert payload(event, given)["available_tools"] == GenAITranslator().tool_names(declared) != []
     assert payload(event, {**given, "available_tools": ["x"]})["available_tools"] == ["x"]
     assert payload(event, {**given, "available_tools": []})["available_tools"] == []
+
+
+def test_only_model_fields_may_be_sdk_objects() -> None:
+    given = {"tool_name": object(), "tool_input": {}}
+    with pytest.raises(InvalidPayloadError, match="tool_name must be a string"):
+        read_fired_event(HookEventName.BEFORE_TOOL, given, sdk_objects=True)

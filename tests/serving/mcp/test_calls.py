@@ -776,7 +776,9 @@ async def test_a_server_cannot_change_its_name_afterwards() -> None:
 TASK = {"task": {"taskId": "t1", "status": "working"}}
 
 
-async def test_a_task_is_refused_where_hooks_must_see_its_result() -> None:
+async def test_a_task_is_refused_where_hooks_must_see_its_result(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hooks = hooks_that("AfterTool", {}, matcher="read")
     async with play(hooks, lambda _request: TASK) as session:
         refused = await session.call(1, task={"ttl": 1})
@@ -793,6 +795,7 @@ async def test_a_task_is_refused_where_hooks_must_see_its_result() -> None:
             fetch = {"id": 4, "method": method, "params": {"taskId": "t1"}}
             assert "error" in await session.request(fetch)
         assert await session.call(5, "write") == later
+    assert caplog.text.count("the MCP server made a task of read: hooks must see the result") == 2
 
 
 async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:

@@ -117,7 +117,7 @@ def awaiting(loop: Loop, call: Callable[..., Awaitable[object]], *arguments: Any
 def measure(group: Group, *, samples: int | None = None) -> list[Result]:
     """Sample a group's workloads in turn, in a new random order each round.
 
-    A number of samples of one's own is for a quick look: little time goes into warming up.
+    A given number of samples is for a quick look, with a short warm-up.
     """
     rounds = samples or group.samples
     warm_up_seconds = WARM_UP_SECONDS if samples is None else SAMPLE_SECONDS

@@ -45,7 +45,7 @@ def test_a_page_that_differs_is_named_with_the_line_and_the_command(tmp_path: Pa
         "lost.md": "# Lost\n",
     }
     stranger, other, short, lost = find_differences(pages, tmp_path)
-    assert stranger.startswith("docs/reference/stranger.md is no page of the reference")
+    assert stranger.startswith("docs/reference/stranger.md is not a page of the reference")
     assert "in line 2:\n  page: old\n  code: new" in other
     assert "in its length (1 lines, 2 from the code)" in short
     assert lost == "docs/reference/lost.md is missing; run python tools/reference/run.py"

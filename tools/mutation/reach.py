@@ -121,7 +121,7 @@ class Choice:
 
     own: list[str]
     wider: list[str]
-    seconds: float | None  # None if nobody has measured
+    seconds: float | None  # None if not measured
 
 
 def choose(bug: Bug, tree: Path, record: Record, *, budget: float) -> Choice:

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def find_differences(pages: Mapping[str, str], folder: Path) -> list[str]:
     """A sentence for each page that is missing, superfluous or out of date."""
-    problems = [f"{name} is no page of the reference" for name in find_strangers(pages, folder)]
+    problems = [f"{name} is not a page of the reference" for name in find_strangers(pages, folder)]
     for name, text in pages.items():
         place = folder / name
         if not place.exists():

@@ -40,7 +40,7 @@ _KINDS: dict[str, tuple[str, str]] = {
         "The message has the cause.",
     ),
     "malformed": (
-        "What the hook printed was meant as an answer and is none.",
+        "The hook's output looks like an answer, but cannot be read as one.",
         "Print one JSON object. A hook with `onFailure: block` is read strictly.",
     ),
 }
@@ -75,7 +75,7 @@ _PROBLEMS: dict[str, str] = {
     "too-large": "A settings file is too large to be read.",
     "too-deep": "A settings file nests too deep to be read.",
     "not-an-object": "A settings file holds something else than an object.",
-    "bad-plugin": "A folder is no plugin of Claude Code's, or cannot be read.",
+    "bad-plugin": "A folder is not a plugin of Claude Code, or cannot be read.",
     "skipped": "An entry, with the hooks in it, was left out.",
     "unknown-event": "A key of `hooks` is no event; its hooks never run.",
     "bad-field": "A value has the wrong type or is out of range; the default is used.",

@@ -16,7 +16,7 @@ _DOCUMENT: dict[str, tuple[str, str]] = {
             "one after the other. null if none matched."
         ),
     ),
-    "results": ("list", "What became of each hook, in the order of the plan; see below."),
+    "results": ("list", "The result of each hook, in the order of the plan; see below."),
     "success": (
         "boolean",
         "Every hook exited with 0 and was understood. Decide by `view`, not by this.",

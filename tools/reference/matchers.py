@@ -99,7 +99,7 @@ def render() -> str:
         "## In Claude Code's settings",
         "A matcher of `.claude/settings.json` follows Claude Code's rules. One of letters, digits, "
         "`_`, `-`, spaces, commas and bars is a list of *exact* names; any other is a regular "
-        "expression in JavaScript's syntax, searched in the name. One that nobody can read matches "
+        "expression in JavaScript's syntax, searched in the name. An invalid one matches "
         "all. It is compared with Claude Code's names for the tool.",
         table(
             ("event", "matcher", "value here", "matches"),

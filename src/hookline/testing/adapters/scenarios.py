@@ -321,7 +321,7 @@ def _check_no_tools(o: Observed) -> Iterator[str]:
         (bool(o.requests), "the model was not called"),
         (
             any(sorted(names or ()) == ["mail", "shell"] for names in available),
-            f"the hook was told of the tools {available}",
+            f"the hook was given the tools {available}",
         ),
     )
 

@@ -7,6 +7,7 @@ import pytest
 from google.genai import types
 
 from hookline.errors import TranslationError
+from hookline.translate.choosing import make_translator
 from hookline.translate.genai import GenerateContentParameters
 from hookline.translate.values import SDKCall
 from tests.translate.forms import Json, said, translator
@@ -414,3 +415,13 @@ def test_parts_of_geminis_own_that_are_no_text_are_still_left_out() -> None:
     ]
     request = {"contents": [{"role": "model", "parts": parts}, *parts[:4]]}
     assert translator.to_hook_llm_request(request)["messages"] == []
+
+
+def test_text_where_hooks_own_form_has_none_is_refused_by_its_translator_too() -> None:
+    own = make_translator("hooks")
+    for hidden in ({"note": ATTACK}, {"candidates": [{"note": ATTACK}]}):
+        with pytest.raises(TranslationError, match="but note"):
+            own.to_hook_llm_response(hidden)
+    with pytest.raises(TranslationError, match="but note"):
+        own.to_hook_llm_request({"model": "m", "note": ATTACK})
+    assert own.to_hook_llm_response({"usageMetadata": {"note": ATTACK}})["candidates"] == []

@@ -52,7 +52,7 @@ class NotGiven:
         ({"kind": "a"}, True),
         (Point(), False),
         (Point(name="a"), True),
-        (object(), True),
+        pytest.param(object(), True, id="an object of any other type"),
     ],
     ids=repr,
 )

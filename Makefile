@@ -22,8 +22,8 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test checks suite test-tools test-adapters test-browser browser check check-adapters \
-  wheel docs docs-serve dist bench bench-peer soak soak-bus clean
+.PHONY: demo test checks suite test-tools test-adapters suite-adapters test-browser browser check \
+  check-adapters wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
@@ -42,7 +42,10 @@ suite: $(VENV)/.dev
 test-tools: $(VENV)/.dev  ## the benchmarks, the soaks, the bug maker and the harness of the suite, tested
 	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)
 
-test-adapters: check-adapters $(VENV)/.dev  ## the adapters and model SDKs, with the real frameworks
+test-adapters: $(ADAPTERS)/.dev $(VENV)/.dev  ## the adapters and model SDKs, with the real frameworks
+	@$(MAKE) --no-print-directory -k -j 2 check-adapters suite-adapters
+
+suite-adapters: $(ADAPTERS)/.dev $(VENV)/.dev
 	$(ADAPTERS)/bin/$(COMPILE)
 	$(ADAPTERS)/bin/python -m pytest -n 3 --dist worksteal tests/adapters
 	$(BIN)/python -m pytest -n 3 --dist worksteal tests/adapters/genai  # with its newest release

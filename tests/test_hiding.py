@@ -203,9 +203,9 @@ def test_hiding_takes_time_in_proportion_to_the_text(unit: str) -> None:
 
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))
-        started = time.perf_counter()
+        started = time.thread_time()
         secrets.hidden(text)
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     seconds(50_000)
     assert seconds(800_000) < max(0.02, min(seconds(50_000) for _ in range(3))) * 64

@@ -272,6 +272,6 @@ def _check_reviewed(answer: Answer) -> None:
     if held_back:
         names = ", ".join(map(repr, held_back))
         raise PolicyChangedError(
-            f"not run, not reviewed in its current form: {names}; "
+            f"a hook changed since its review and did not run: {names}; "
             "run `hookline trust` on the worker"
         )

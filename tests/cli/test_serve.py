@@ -124,8 +124,8 @@ def test_a_hook_that_nobody_has_reviewed_on_the_worker_is_named(
         done = hookline("fire", "BeforeTool", *TOOL, "--bus", url, cwd=tmp_path)
     assert done.status == 0
     assert done.err == (
-        "warning: the hooks of a worker did not decide on BeforeTool: not run, as nobody has "
-        "reviewed it as it is now: 'scan'; run `hookline trust` on the worker; "
+        "warning: the hooks of a worker did not decide on BeforeTool: a hook changed since its "
+        "review and did not run: 'scan'; run `hookline trust` on the worker; "
         "it goes on without hooks\n"
     )
 

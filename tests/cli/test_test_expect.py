@@ -73,7 +73,7 @@ def test_the_tool_input_is_that_after_rewriting(call: Call, project: Project) ->
 def test_no_hook_at_all_fails_a_test_that_does_not_expect_that(call: Call, keys: Project) -> None:
     misspelt = {"event": "BeforeTool", "tool": "wrte_file", "tool_input": {}}
     (failure,) = failures_of(call, keys, {**misspelt, "expect": {"decision": "allow"}})
-    assert failure["message"].startswith("no hook ran on BeforeTool of wrte_file; look at the ma")
+    assert failure["message"].startswith("no hook ran on BeforeTool of wrte_file; check the ma")
     assert failures_of(call, keys, {**misspelt, "expect": {"no_hooks": True}}) == []
 
 
@@ -106,7 +106,7 @@ def test_only_the_hooks_that_are_named_take_part(call: Call, project: Project) -
     (unknown,) = failures_of(call, project, {**test, "hooks": ["esy"]})
     assert unknown == {"message": "no hook is named 'esy'; did you mean easy?"}
     (disabled,) = failures_of(call, project, {**test, "hooks": ["off"]})
-    assert disabled == {"message": "'off' is disabled, so it did not run"}
+    assert disabled == {"message": "'off' is disabled, so it did not run; enable it"}
 
 
 def test_files_are_in_the_directory_hooks_run_in_and_gone_afterwards(

@@ -201,7 +201,7 @@ def refuse(_question: str) -> str:
 
 FAILING = {
     "raises": (refuse, "no network"),
-    "cancels itself": (raise_cancelled, "nobody cancelled it"),
+    "cancels itself": (raise_cancelled, "without having been cancelled"),
     "exits": (exit_program, "SystemExit"),
     "gives None": (lambda _question: None, "returned NoneType; it must return a str"),
     "gives bytes": (lambda _question: b"{}", "returned bytes; it must return a str"),

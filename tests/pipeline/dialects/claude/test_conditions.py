@@ -154,6 +154,11 @@ def is_run(condition: str, tool: str, tool_input: dict[str, Any], **fields: Any)
         ("rm:*", "r? y", True),
         ("rm:*", "{rm,y}", True),
         ("rm:*", "sudo $X", True),
+        ("rm:*", "eval $X", True),
+        ("rm:*", "bash -c $X", True),
+        ("rm:*", "bash $X", False),
+        ("rm:*", "source $X", True),
+        ("rm:*", ". *.sh", True),
         ("git push:*", "git {push,-f}", True),
         ("git push:*", "git add *.py", False),
         ("git push:*", "git add .", False),
@@ -223,6 +228,10 @@ def test_commands_inside_commands_are_read_in_bounded_time() -> None:
         ("/src/**", "/repo/src/a", True),
         ("src/[ab].py", "/repo/src/a.py", True),
         ("src/[!ab].py", "/repo/src/a.py", False),
+        ("src/[!ab].py", "/repo/src/c.py", True),
+        ("src/[a", "/repo/src/[a", True),
+        (r"src/\*.py", "/repo/src/*.py", True),
+        (r"src/\*.py", "/repo/src/a.py", False),
         ("src/?.py", "/repo/src/a.py", True),
         ("src/**", "/repo/src/../etc/x", False),
         ("src/**", "/repo/x/../src/y", True),
@@ -237,6 +246,18 @@ def test_a_rule_of_files_covers_paths_as_a_gitignore_does(
     assert covers_path(pattern, path, "/repo") is covered
     assert is_run(f"Edit({pattern})", "write_file", {"file_path": path, "content": ""}) is covered
     assert is_run(f"Read({pattern})", "read_file", {"path": path}) is covered
+
+
+def test_a_rule_with_a_leading_slash_begins_in_the_working_directory_or_above_it() -> None:
+    assert covers_path("/src/**", "/repo/src/a", "/repo/deep/er")
+    assert covers_path("/repo/**", "/repo/src/a", "/repo/deep")
+    assert not covers_path("/src/**", "/repo/other/src/a", "/repo/deep/er")
+
+
+def test_parentheses_of_a_pattern_may_be_escaped() -> None:
+    rule = r"Bash(echo \(x\):*)"
+    assert is_run(rule, "run_shell_command", {"command": "echo '(x)' y"})
+    assert not is_run(rule, "run_shell_command", {"command": "echo x"})
 
 
 def test_a_rule_may_begin_at_home() -> None:

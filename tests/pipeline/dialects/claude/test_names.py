@@ -341,6 +341,13 @@ def test_what_is_read_otherwise_than_written_is_reported(
     assert entry.hook.background is (field == "asyncRewake")
 
 
+@pytest.mark.parametrize(("seconds", "is_reported"), [(999, False), (1000, True)])
+def test_a_timeout_of_a_thousand_seconds_looks_like_milliseconds(
+    seconds: int, is_reported: bool
+) -> None:
+    assert bool([*CLAUDE.find_remarks("PreToolUse", {"timeout": seconds})]) is is_reported
+
+
 def test_a_condition_on_an_event_without_a_tool_is_reported() -> None:
     hook = {"type": "command", "command": "c", "if": "Bash"}
     (problem,) = parse({"Stop": [{"hooks": [hook]}]}).problems

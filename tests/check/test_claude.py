@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -249,11 +250,16 @@ def test_the_if_of_a_hook(
         (http(), None, None, ""),
         (http("http://hooks.example.org/x"), "http-url", ERROR, "only for this machine"),
         (http("http://127.0.0.1:8000/x"), "http-url", ERROR, "which is private; allow it under"),
+        (http("http://a.localhost/x"), "http-url", ERROR, "cannot reach a.localhost"),
+        (http("http://localhost/x"), "http-url", ERROR, "cannot reach localhost"),
         (http("https://10.0.0.1/x"), "http-url", ERROR, "cannot reach 10.0.0.1"),
+        (http("http://10.0.0.1/x"), "http-url", ERROR, "only for this machine"),
+        (http("https://93.184.215.14/x"), None, None, ""),
         (http("https://a:b@example.org/"), "http-url", ERROR, "a name or a password in it"),
         (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "allowedEnvVars does not name"),
         (http(headers={"X": "${TOKEN}"}, allowedEnvVars=["TOKEN"]), None, None, ""),
         (http(headers={"X Y": "1"}), "http-header", ERROR, "letters, digits and hyphens"),
+        (http(headers={"HOST": "x"}), "http-header", HINT, "sets the header HOST itself"),
         (http(command="true"), "misplaced-key", WARNING, "is for command hooks"),
     ],
 )
@@ -284,6 +290,25 @@ def test_http_hooks_are_sent_by_a_package_of_its_own(
     monkeypatch.setitem(sys.modules, "httpx", None)
     findings = review_claude(project, on("PreToolUse", http(), http("https://b.example.org/")))
     assert "pip install 'hookline[http]'" in only(findings, "http").text
+
+
+@pytest.mark.parametrize(("hosts", "is_found"), [(["10.0.0.1"], False), (["10.0.0.2"], True)])
+def test_a_private_host_that_the_user_allows_is_fine(
+    project: Project, tmp_path: Path, hosts: list[str], is_found: bool
+) -> None:
+    file = project.settings(on("BeforeTool", http("https://10.0.0.1/x")))
+    users = tmp_path / "user.json"
+    users.write_text(json.dumps({"security": {"privateHookHosts": hosts}}))
+    read = checked((file, HookSource.PROJECT), (users, HookSource.USER), project=project)
+    findings = apart_from_httpx(check(read))
+    assert [finding.kind for finding in findings] == ["http-url"] * is_found
+
+
+def test_a_users_own_hook_may_reach_a_private_host(project: Project, tmp_path: Path) -> None:
+    users = tmp_path / "user.json"
+    users.write_text(json.dumps(on("BeforeTool", http("https://10.0.0.1/x"))))
+    read = checked((users, HookSource.USER), project=project)
+    assert apart_from_httpx(check(read)) == []
 
 
 def test_urls_that_claude_codes_settings_do_not_allow(project: Project) -> None:

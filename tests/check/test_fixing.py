@@ -1,5 +1,6 @@
 """Remedies that are carried out: at their place, with all else as it was, and nowhere else."""
 
+import json
 import stat
 from pathlib import Path
 
@@ -172,3 +173,48 @@ def test_a_script_that_went_away_is_an_error(project: Project) -> None:
     with pytest.raises(FixError, match="could not be fixed: No such file or directory"):
         carry_out(change)
     assert not script.exists()
+
+
+def test_a_script_that_lacks_only_its_exec_bit_is_not_written(project: Project) -> None:
+    script = project.write("x.sh", "#!/bin/sh\n")
+    script.chmod(0o600)
+    file = project.settings(on("BeforeAgent", hook("./x.sh")))
+    before = script.stat()
+    (change,) = planned(checked((file, SOURCE), project=project))
+    carry_out(change)
+    assert stat.S_IMODE(script.stat().st_mode) == 0o700
+    assert (script.stat().st_ino, script.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_script_that_lacks_only_unix_lines_keeps_its_mode(project: Project) -> None:
+    script = project.write("x.sh", "#!/bin/sh\r\ntrue\r\n")
+    script.chmod(0o745)
+    file = project.settings(on("BeforeAgent", hook("./x.sh")))
+    for change in planned(checked((file, SOURCE), project=project)):
+        carry_out(change)
+    assert script.read_bytes() == b"#!/bin/sh\ntrue\n"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o745
+
+
+def test_a_script_that_changed_in_the_meantime_is_left_alone(project: Project) -> None:
+    script = project.write("x.sh", "#!/bin/sh\n")
+    mode = script.stat().st_mode
+    file = project.settings(on("BeforeAgent", hook("./x.sh")))
+    (change,) = planned(checked((file, SOURCE), project=project))
+    script.write_text("#!/bin/sh\nmore\n")
+    with pytest.raises(FixError, match="has changed since it was read; check again"):
+        carry_out(change)
+    assert script.stat().st_mode == mode
+
+
+def test_a_users_script_is_fixed_beside_the_settings_and_nowhere_else(
+    project: Project, tmp_path: Path
+) -> None:
+    scripts = [tmp_path / "config" / "x.sh", tmp_path / "other" / "y.sh"]
+    for script in scripts:
+        script.parent.mkdir()
+        script.write_text("#!/bin/sh\n")
+    settings = tmp_path / "config" / "settings.json"
+    settings.write_text(json.dumps(on("BeforeAgent", *(hook(str(s)) for s in scripts))))
+    made = planned(checked((settings, HookSource.USER), project=project))
+    assert [change.file for change in made] == [str(scripts[0])]

@@ -47,3 +47,13 @@ def test_a_file_that_is_read_anyway_says_so_and_what_switches_it_off() -> None:
         "hookline reads this file itself, so its hooks run without being moved",
         "hooksConfig.enabled is false, so hooks stay disabled; set it to true to run them",
     ]
+
+
+def test_keys_that_mean_nothing_here_are_left_out_and_noted() -> None:
+    definition = {"sequential": 1, "matcher": "", "hooks": [{**HOOK, "source": "x", "color": 1}]}
+    result = migrated({"hooks": {"BeforeTool": [definition]}})
+    (move,) = result.moves
+    assert (move.hook, move.sequential, move.matcher) == (HOOK, False, None)
+    note = result.findings[0]
+    assert (note.kind, note.line) == (Kind.NOTE, 1)
+    assert note.message == "color, source has no meaning here and was left out"

@@ -1,13 +1,21 @@
 """What a migration adds to our settings, and which files and variables it finds."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookline.migrate.moves import Before, Move
-from hookline.migrate.planning import Places, additions, find_sources, make_plan
+from hookline.migrate.planning import (
+    Places,
+    additions,
+    find_plugin_sources,
+    find_sources,
+    given_source,
+    make_plan,
+)
 
 
 def move(command: str, *, event: str = "BeforeTool", group: int = 0, **fields: Any) -> Move:
@@ -83,3 +91,87 @@ def test_variables_become_texts_and_those_that_no_process_can_have_are_left_out(
     places = Places(str(tmp_path), None, None)
     (moved,) = make_plan(find_sources(places, ("claude",)), places).moves
     assert moved.hook["env"] == {"YES": "true", "N": "5", "F": "0.5", "T": "x"}
+
+
+def write(file: Path, value: object) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value))
+    return str(file)
+
+
+STOP = {"Stop": [{"hooks": [{"type": "command", "command": "touch x"}]}]}
+
+
+def test_a_plugin_may_have_hooks_in_several_files_and_in_its_manifest(tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    own = write(folder / "a.json", {"hooks": {}})
+    listed = {"hooks": ["./a.json", {"hooks": STOP}, STOP]}
+    manifest = write(folder / ".claude-plugin" / "plugin.json", listed)
+    places = Places(str(tmp_path), None, str(tmp_path / "ours"))
+    found = find_plugin_sources(str(folder), places, "project")
+    assert [(os.path.normpath(source.file), source.base) for source in found] == [
+        (own, ("hooks",)),
+        (manifest, ("hooks", 1, "hooks")),
+        (manifest, ("hooks", 2)),
+    ]
+    assert {source.target for source in found} == {f"{tmp_path}/.hookline/settings.json"}
+    assert {source.plugin for source in found} == {str(folder)}
+
+
+@pytest.mark.parametrize(("hooks", "base"), [({"hooks": STOP}, ("hooks", "hooks")), (STOP, None)])
+def test_hooks_of_a_users_plugin_go_into_the_users_settings(
+    tmp_path: Path, hooks: object, base: tuple[str, ...] | None
+) -> None:
+    write(tmp_path / "plugin" / ".claude-plugin" / "plugin.json", {"hooks": hooks})
+    places = Places(str(tmp_path), None, str(tmp_path / "ours"))
+    (source,) = find_plugin_sources(str(tmp_path / "plugin"), places, "user")
+    assert source.base == (base or ("hooks",))
+    assert source.target == str(tmp_path / "ours" / "settings.json")
+
+
+@pytest.mark.parametrize(
+    ("there", "data"),
+    [
+        (["my-plug"], "home/.claude/plugins/data/my-plug"),
+        (["my-plug-a", "other"], "home/.claude/plugins/data/my-plug-a"),
+        (["my-plugin"], "ours/plugins/my-plug"),
+        (["my-plug-a", "my-plug-b"], "ours/plugins/my-plug"),
+    ],
+)
+def test_a_plugin_keeps_its_data_folder_if_there_is_only_one(
+    tmp_path: Path, there: list[str], data: str
+) -> None:
+    for name in there:
+        (tmp_path / "home/.claude/plugins/data" / name).mkdir(parents=True)
+    folder = tmp_path / "plugin"
+    write(folder / ".claude-plugin" / "plugin.json", {"name": "my plug", "hooks": STOP})
+    places = Places(str(tmp_path), str(tmp_path / "home"), str(tmp_path / "ours"))
+    plan = make_plan(find_plugin_sources(str(folder), places, "project"), places)
+    assert plan.folders == (str(tmp_path / data),)
+
+
+def test_a_plugin_does_not_get_the_variables_of_the_project(tmp_path: Path) -> None:
+    write(tmp_path / ".claude" / "settings.json", {"env": {"TEAM": "blue"}})
+    folder = tmp_path / "plugin"
+    write(folder / ".claude-plugin" / "plugin.json", {"hooks": STOP})
+    places = Places(str(tmp_path), None, str(tmp_path / "ours"))
+    (moved,) = make_plan(find_plugin_sources(str(folder), places, "project"), places).moves
+    assert set(moved.hook["env"]) == {"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"}
+
+
+def test_a_file_that_was_named_brings_its_own_variables(tmp_path: Path) -> None:
+    file = write(tmp_path / "named.json", {"env": {"TEAM": "blue"}, "hooks": STOP})
+    places = Places(str(tmp_path), None, None)
+    (moved,) = make_plan([given_source(file, "claude", places)], places).moves
+    assert moved.hook["env"] == {"TEAM": "blue"}
+
+
+def test_what_disables_claude_codes_hooks_leaves_gemini_clis_alone(tmp_path: Path) -> None:
+    write(tmp_path / ".claude" / "settings.json", {"disableAllHooks": True, "hooks": STOP})
+    hook = {"type": "command", "command": "touch y"}
+    write(tmp_path / ".gemini" / "settings.json", {"hooks": {"AfterAgent": [{"hooks": [hook]}]}})
+    places = Places(str(tmp_path), None, None)
+    plan = make_plan(find_sources(places, ("claude", "gemini")), places)
+    assert [move.hook["command"] for move in plan.moves] == ["touch y"]
+    alone = make_plan(find_sources(places, ("gemini",)), places)
+    assert "disableAllHooks" not in {finding.subject for finding in alone.findings}

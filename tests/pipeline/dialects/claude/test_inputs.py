@@ -517,6 +517,14 @@ def test_a_call_without_an_id_gets_one_that_both_its_events_share() -> None:
     assert read_call_id("AfterTool", **rewritten) == before
     assert read_call_id("BeforeTool", tool_input={"a": 2}) != before
     assert read_call_id("BeforeTool", tool_use_id="given") == "given"
+    for no_id in ("", 5):
+        assert read_call_id("BeforeTool", tool_use_id=no_id) == before
+
+
+@pytest.mark.parametrize("calls", [[3], [{"tool_name": "grep", "tool_input": "x"}], "calls"])
+def test_a_batch_of_calls_that_cannot_be_shown_is_written_as_it_is(calls: object) -> None:
+    document = make_document("PostToolBatch", {"tool_calls": calls})
+    assert json.loads(write_document(document))["tool_calls"] == calls
 
 
 def test_an_event_of_claudes_own_wording_is_written_as_it_was() -> None:

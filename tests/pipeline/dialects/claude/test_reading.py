@@ -199,6 +199,24 @@ def test_what_a_call_was_is_kept_beside_what_native_hooks_read() -> None:
     assert fired.extra == {"tool_use_id": "toolu_1", "duration_ms": 7, "prompt_id": "p"}
 
 
+@pytest.mark.parametrize("name", ["PreToolUse", "PermissionDenied"])
+def test_facts_of_the_wrong_type_are_none(name: str) -> None:
+    given = {**CALL, "reason": "no", "tool_use_id": 7, "duration_ms": "long"}
+    facts = read_claude_event(name, given).facts
+    assert (facts.call_id, facts.duration_ms) == (None, None)
+    known = read_claude_event(name, {**given, "tool_use_id": "c1"})
+    assert known.facts.call_id == "c1"
+
+
+@pytest.mark.parametrize(("id", "read"), [("s1", "s1"), (7, None)])
+def test_an_event_that_only_claude_has_keeps_the_session_it_names(
+    id: object, read: str | None
+) -> None:
+    agent = {"agent_id": "a", "agent_type": "Explore"}
+    fired = read_claude_event("SubagentStart", {**agent, "session_id": id, "transcript_path": id})
+    assert (fired.session_id, fired.transcript_path) == (read, read)
+
+
 def test_native_hooks_are_shown_the_tool_that_the_host_has_declared() -> None:
     tools = {**TOOLS, "my_shell": ToolAlias("Bash", {"command": ("line", "cmd")})}
     fired = read_claude_event("PreToolUse", CALL, tools)

@@ -204,3 +204,24 @@ def test_what_the_trace_has_clipped_is_refused(call: Call, keys: Project) -> Non
     done = record(call, "long", "--from-trace", traced)
     assert done.status == 1
     assert "has values too long for the trace" in done.err
+
+
+def test_the_beginning_of_an_id_is_enough_if_only_one_event_has_it(
+    call: Call, keys: Project
+) -> None:
+    traced = fire_traced(keys, *WRITE, '{"content": "AKIA77"}')
+    trace = Path(os.environ["XDG_STATE_HOME"], "hookline", "trace.jsonl")
+    lines = trace.read_text()
+    trace.write_text("".join(lines.replace(traced, id) for id in ("ab", "ab1", "cd23")))
+    done = record(call, "short", "--from-trace", "a")
+    assert (done.status, "2 events of the trace begin with a; give more" in done.err) == (1, True)
+    for number, id in enumerate(("ab", "ab1", "cd", "cd23")):
+        assert record(call, f"of {number}", "--from-trace", id).status == 0
+
+
+def test_an_event_that_no_hook_ran_on_cannot_become_a_test(call: Call, keys: Project) -> None:
+    keys.settings(settings("BeforeTool", command_hook("true"), matcher="read_file"))
+    traced = fire_traced(keys, *WRITE, '{"content": "fine"}')
+    done = record(call, "none", "--from-trace", traced)
+    assert done.status == 1
+    assert f"no hook ran on {traced}, so its input is not in the trace" in done.err

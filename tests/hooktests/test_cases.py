@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from hookline.hooktests.cases import HookTestError, HookTestFile, find_test_files, read_test_file
+from hookline.hooktests.cases import (
+    HookTestError,
+    HookTestFile,
+    brings_code,
+    find_test_files,
+    read_test_file,
+)
 
 ASK = {"event": "BeforeAgent", "input": {"prompt": "Hi"}, "expect": {"decision": "allow"}}
 
@@ -50,6 +56,21 @@ def test_what_stands_at_the_top_holds_for_every_test_that_does_not_say_otherwise
     assert second.input["tool_name"] == "replace"
     assert (first.hooks, second.hooks) == (("a",), ("b",))
     assert second.env == {"A": "1", "B": None}
+
+
+def test_inputs_and_files_at_the_top_are_completed_by_each_test() -> None:
+    shared = {**ASK, "input": {"a": 1, "prompt": "x"}, "files": {"a": "1", "b": "1"}}
+    del shared["expect"]
+    own = {"input": {"prompt": "Hi"}, "files": {"b": "2"}, "expect": {}}
+    (test,) = read({**shared, "tests": [own]}).tests
+    assert test.input == {"a": 1, "prompt": "Hi"}
+    assert test.files == {"a": "1", "b": "2"}
+
+
+def test_a_test_brings_code_if_it_has_files_or_variables() -> None:
+    for fields, is_code in (({}, False), ({"files": {"a": ""}}, True), ({"env": {"A": ""}}, True)):
+        read([ASK, {**ASK, **fields}])
+        assert brings_code("some.hooktest.json") is is_code
 
 
 def test_a_file_may_name_its_schema_for_editors() -> None:
@@ -102,14 +123,22 @@ def test_the_shorthands_of_fire_complete_the_input() -> None:
         ({**ASK, "skip": True}, "skip must be a string that says why"),
         ({**ASK, "files": {"../x": ""}}, "'../x' must be a path inside the directory"),
         ({**ASK, "files": {"/x": ""}}, "'/x' must be a path inside the directory"),
+        ({**ASK, "files": {"a/../x": ""}}, "'a/../x' must be a path inside the directory"),
+        ({**ASK, "files": {"./": ""}}, "'./' must be a path inside the directory"),
+        ({**ASK, "files": {"a\0": ""}}, "must be a path inside the directory"),
         ({**ASK, "expect": {"decison": "deny"}}, "'decison' cannot be expected; did you mean deci"),
         ({**ASK, "expect": {"decision": "no"}}, "decision must be one of allow, approve, ask"),
+        ({**ASK, "expect": {"decision": ["deny"]}}, "decision must be one of allow, approve, ask"),
         ({**ASK, "expect": {"blocked": 1}}, "blocked must be true or false"),
         ({**ASK, "expect": {"hooks": []}}, "hooks must be an object of hook names"),
         ({"event": "BeforeAgent", "input": {"prompt": ""}}, "expect is missing: say what"),
         (
             {"event": "SessionEnd", "input": {"reason": "exit"}, "expect": {"decision": "deny"}},
             "SessionEnd cannot be blocked or stopped, so its decision is never deny",
+        ),
+        (
+            {"event": "SessionEnd", "input": {"reason": "exit"}, "expect": {"decision": "stop"}},
+            "SessionEnd cannot be blocked or stopped, so its decision is never stop",
         ),
     ],
 )

@@ -480,7 +480,15 @@ def test_a_directory_that_another_program_reads_is_named(project: Project) -> No
         ("hooks/x.sh", "hooks/x.sh~", False),
         ("hooks/x.sh", "hooks/planted~", True),
         ("hooks/x.sh", "hooks/#x.sh#", False),
+        ("hooks/x.sh", "hooks/#planted#", True),
+        ("hooks/x.sh", "hooks/#x.sh", True),
         ("hooks/x.sh", "hooks/.x.sh.swp", False),
+        ("hooks/x.sh", "hooks/x.swp", True),
+        ("hooks/x.sh", "hooks/.swing", True),
+        ("hooks/x.sh", "hooks/.#x.sh", False),
+        ("hooks/x.sh", "hooks/.DS_Store", False),
+        ("hooks/x.sh", "hooks/.git/config", False),
+        ("HOOKS/x.sh", "HOOKS/y.sh", True),
         ("hooks/x.sh", "hooks/x.sh.bak", True),
         ("hooks/x.sh", "hooks/.env", True),
         ("tools/x.sh", "tools/y.sh", False),
@@ -499,7 +507,13 @@ def test_the_folder_that_hooks_live_in_is_covered_with_them(
 
 
 @pytest.mark.parametrize(
-    "mark", [".claude-plugin/plugin.json", "plugin.json", "gemini-extension.json"]
+    "mark",
+    [
+        ".claude-plugin/plugin.json",
+        "plugin.json",
+        "gemini-extension.json",
+        "llxprt-extension.json",
+    ],
 )
 def test_a_plugin_is_covered_whole(project: Project, mark: str) -> None:
     project.write(f"vendor/plug/{mark}", "{}")

@@ -190,6 +190,52 @@ def test_the_folder_of_a_plugin_is_put_into_args_and_else_into_env(tmp_path: Pat
     assert "CLAUDE_PLUGIN_ROOT" in refused(one(command(command="touch $CLAUDE_PLUGIN_ROOT")))
 
 
+@pytest.mark.parametrize(
+    ("hooks", "message", "subject"),
+    [
+        (3, "it is not an object of events", "hooks"),
+        ({"Stop": {}}, "it is not a list of definitions", "Stop"),
+        ({"Stop": [{"hooks": {}}]}, "it is not an object with a list of hooks", "Stop"),
+        (
+            {"Stop": [{"matcher": 3, "hooks": []}]},
+            "it is not an object with a list of hooks",
+            "Stop",
+        ),
+        ({"Nope": []}, "there is no native event for it", "Nope"),
+    ],
+)
+def test_what_holds_no_hooks_is_refused_by_its_name(hooks: Any, message: str, subject: str) -> None:
+    result = migrated({"hooks": hooks})
+    assert refused(result) == message
+    assert result.findings[0].subject == subject
+
+
+def test_a_finding_names_the_hook_by_its_event_its_matcher_and_its_command() -> None:
+    (finding,) = one(command(shell="zsh"), matcher="Bash").findings
+    assert finding.subject == "PreToolUse Bash touch ran"
+    (finding,) = one({"type": "prompt"}, event="Stop").findings
+    assert finding.subject == "Stop prompt"
+    (finding,) = one([], matcher="Bash").findings
+    assert finding.subject == "PreToolUse Bash"
+
+
+def test_what_changes_is_said() -> None:
+    around = Around(project_dir="/nowhere", env={"A": "1", "B": "2"})
+    move = moved(one(command(statusMessage="Scanning", timeout=2), around=around))
+    said = ("timeout 2 s → 2000 ms", "env A, B", "statusMessage becomes its description")
+    assert move.changes == said
+
+
+def test_a_script_in_the_home_directory_is_read(tmp_path: Path) -> None:
+    (tmp_path / "guard.sh").write_text("exit 2\n")
+    at_home = command(command="bash $HOME/guard.sh")
+    moved(one(at_home, around=Around(project_dir="/nowhere", home=str(tmp_path))))
+    refused(one(at_home, around=Around(project_dir="/nowhere")))
+    in_project = command(command='bash "$CLAUDE_PROJECT_DIR"/guard.sh')
+    moved(one(in_project, around=Around(project_dir=str(tmp_path))))
+    refused(one(in_project, around=Around(home=str(tmp_path))))
+
+
 def test_findings_have_the_place_of_what_they_are_about() -> None:
     text = '{\n "hooks": {"Stop": [{"hooks": [\n  {"type": "prompt"}]}]}}'
     (finding,) = migrate_claude(parse(text), "s.json", Around(project_dir="/nowhere")).findings

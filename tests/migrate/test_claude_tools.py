@@ -93,6 +93,7 @@ def test_only_a_command_has_the_same_input_natively(theirs: str | None, is_same:
 
 def test_names_of_mcp_tools_are_for_the_reader_to_compare() -> None:
     assert "MCP tools have the names" in translate_matcher(BEFORE_TOOL, "mcp__a__b").notes[0]
+    assert translate_matcher(BEFORE_TOOL, "Bash").notes == ()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,8 @@ def test_names_of_mcp_tools_are_for_the_reader_to_compare() -> None:
 def test_triggers_and_types_have_other_names(
     event: HookEventName, theirs: str, ours: str | None
 ) -> None:
-    assert translate_matcher(event, theirs).text == ours
+    matcher = translate_matcher(event, theirs)
+    assert (matcher.text, matcher.same_input) == (ours, True)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hookline.check import check
+from hookline.check.matchers import find_words, replace_word
 from hookline.wire.hooks import HookSource
 from tests.check.review import (
     ERROR,
@@ -43,6 +44,8 @@ from tests.harness.scratch import Project
         ("Edit|Write", "matcher-tool", WARNING, "write replace|write_file"),
         ("frobnicate", "matcher-tool", HINT, 'declare it: "tools": ["frobnicate"]'),
         ("mcp_maps_route", "matcher-tool", HINT, "if your agent or an MCP server has it"),
+        ("^Bas.$", "matcher-tool", WARNING, "write the names that your agent has for them"),
+        ("src/.*", "matcher-file", WARNING, "look at tool_input in the script"),
     ],
 )
 def test_a_matcher_for_tools(
@@ -148,6 +151,40 @@ def test_a_trigger_that_never_happens(
     finding = only(review(project, on(event, hook(), matcher=matcher)), "matcher-trigger")
     assert finding.severity is severity
     assert said in finding.text
+
+
+def test_a_file_name_for_a_trigger_is_to_be_removed(project: Project) -> None:
+    finding = only(review(project, on("SessionStart", hook(), matcher="*.py")), "matcher-file")
+    assert "sees only the trigger's name; remove it" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("matcher", "is_certain"), [("startupp|resume", True), ("startupp|resumee", False)]
+)
+def test_only_one_misspelt_trigger_is_certain_enough_to_be_replaced(
+    project: Project, matcher: str, is_certain: bool
+) -> None:
+    finding = only(review(project, on("SessionStart", hook(), matcher=matcher)), "matcher-trigger")
+    assert bool(finding.fixes) is is_certain
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a|b", ["a", "b"]),
+        ("^a$|^b$", ["a", "b"]),
+        ("^(a|b)$", ["a", "b"]),
+        ("(?:a|b)", ["a", "b"]),
+        ("a.*|b", ["b"]),
+        ("(a)|b", ["b"]),
+    ],
+)
+def test_the_plain_names_of_a_matcher_are_found(text: str, words: list[str]) -> None:
+    assert find_words(text) == words
+
+
+def test_only_a_whole_name_is_replaced() -> None:
+    assert replace_word("a|ab|b-a|a", "a", "x") == "x|ab|b-a|x"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Programs and scripts that cannot be started, told without starting them."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -80,6 +81,39 @@ def test_what_cannot_be_started(
     finding = only(findings, rule)
     assert finding.severity is severity
     assert said in finding.text
+
+
+def test_a_script_that_is_no_regular_file_is_to_be_replaced(project: Project) -> None:
+    os.mkfifo(project.path / "pipe")
+    finding = only(review(project, on("BeforeAgent", hook("./pipe"))), "script-missing")
+    assert "./pipe is not a regular file; replace it with a script" in finding.text
+
+
+def test_a_users_script_needs_its_whole_path(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    for name, remedy in (("own/gone.sh", "write its whole path"), ("/no/gone.sh", "create it")):
+        file.write_text(json.dumps(on("BeforeAgent", hook(name))))
+        findings = check(checked((file, HookSource.USER), project=project))
+        assert remedy in only(findings, "script-missing").text
+
+
+def test_an_interpreter_that_is_missing_may_be_found_on_the_path(project: Project) -> None:
+    project.script("hooks/odd.sh", "#!/no/such/zsh\n")
+    finding = only(review(project, on("BeforeAgent", hook("hooks/odd.sh"))), "script-interpreter")
+    assert finding.text.endswith("install it, or write #!/usr/bin/env zsh")
+    assert (finding.file, finding.line, finding.column) == (
+        str(project.path / "hooks/odd.sh"),
+        1,
+        3,
+    )
+
+
+def test_a_script_that_a_shell_reads_must_still_be_executable_for_another_hook(
+    project: Project,
+) -> None:
+    project.write("hooks/plain.sh", SH)
+    hooks = [hook("sh hooks/plain.sh"), hook("hooks/plain.sh")]
+    only(review(project, on("BeforeAgent", *hooks)), "script-not-executable")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS splits the line into words")

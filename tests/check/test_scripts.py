@@ -176,6 +176,16 @@ def test_one_script_of_many_hooks_is_told_once(project: Project) -> None:
     assert [f.kind for f in findings].count("script-not-executable") == 1
 
 
+def test_a_hook_is_found_at_its_own_place_beside_one_that_is_skipped(project: Project) -> None:
+    skipped = {"type": "nonsense", "command": "./gone.sh"}
+    hooks = [skipped, hook("true"), skipped, hook("./gone.sh"), hook("true")]
+    findings = review(project, on("BeforeAgent", *hooks))
+    missing = [finding for finding in findings if finding.kind == "script-missing"]
+    assert [finding.path for finding in missing] == [
+        ("hooks", "BeforeAgent", 0, "hooks", 3, "command")
+    ]
+
+
 def test_odd_files_are_survived(project: Project) -> None:
     os.mkfifo(project.path / "pipe")
     project.script("empty.sh", "")

@@ -398,3 +398,40 @@ def test_a_relative_program_behind_a_redirection_is_the_projects_own(
     assert resolve_in_command(f"{before}./x.sh", {}, hook, **places) == (
         f"{before}'{project.path}/x.sh'"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "at"),
+    [
+        ("env -u A hooks/x.sh", 3),
+        ("env -C deep hooks/x.sh", None),
+        ("sudo -u root hooks/x.sh", 3),
+        ("sudo -D deep hooks/x.sh", None),
+        ("nice -C hooks/x.sh", 2),
+        ("timeout -k 1 5 hooks/x.sh", 4),
+        ("timeout 5 nice -n 1 hooks/x.sh", 5),
+        ("uv run hooks/x.sh", 2),
+        ("uv run x.py", 2),
+        ("poetry run sh hooks/x.sh", 3),
+        ("php x.py", 1),
+        ("php x.py hooks/x.sh", 1),
+        ("deno run -A hooks/x.sh", 3),
+        ("deno run", None),
+        ("php", None),
+        ("source hooks/x.sh", 1),
+        (". x.py", None),
+        ("cat hooks/x.sh", None),
+        ("x.py", None),
+        ("/bin/sh hooks/x.sh", 1),
+    ],
+)
+def test_of_the_words_of_a_command_only_what_it_starts_is_looked_for_in_the_project(
+    project: Project, command: str, at: int | None
+) -> None:
+    project.write("hooks/x.sh", "")
+    project.write("x.py", "")
+    hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
+    words, places = command.split(), {"cwd": "/nowhere", "project_dir": str(project.path)}
+    changed = {at: str(project.path / words[at])} if at is not None else {}
+    expected = [changed.get(index, word) for index, word in enumerate(words)]
+    assert resolve_words(words, hook, **places) == expected

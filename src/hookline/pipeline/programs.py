@@ -74,7 +74,15 @@ _STARTERS: dict[str, tuple[int, frozenset[str]]] = {
     "doas": (0, frozenset({"-u", "-C"})),
     "xargs": (0, frozenset({"-I", "-n", "-P", "-d", "-E", "-L", "-s", "-a"})),
     "flock": (1, frozenset({"-w", "--timeout", "-E"})),
-    "uv": (1, frozenset({"-p", "--python", "--with", "--env-file"})),
+    "uv": (
+        1,
+        frozenset(
+            {
+                *("-p", "--python", "--with", "--with-editable", "--with-requirements"),
+                *("--env-file", "--extra", "--group", "--package", "--project"),
+            }
+        ),
+    ),
     **dict.fromkeys(("poetry", "pipenv", "pdm", "hatch"), (1, frozenset())),
 }
 # Other interpreters: their script is the first operand.
@@ -290,10 +298,12 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
                 return
             at += 1 + (words[at] in valued)
         at += operands
-        if is_interpreter and words[at : at + 1] == ["run"]:
-            at += 1
+        at += is_interpreter and words[at : at + 1] == ["run"]
+        if words[at - 1 : at] == ["run"]:
             while at < len(words) and words[at].startswith("-"):
-                at += 1
+                if words[at].startswith("--directory") and name == "uv":
+                    return
+                at += 1 + (words[at] in valued)
         if is_interpreter:
             if at < len(words):
                 yield at, ("",)

@@ -9,7 +9,7 @@ import pytest
 from hookline.pipeline.dialects.tools import ToolAlias
 from hookline.pipeline.layers import SettingsFile
 from hookline.pipeline.sources import Sources
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import LAYER_ORDER, HookSource
 from tests.pipeline.claude import hooks, plugin
 
 SYSTEM, USER, PROJECT = HookSource.SYSTEM, HookSource.USER, HookSource.PROJECT
@@ -70,6 +70,19 @@ def test_what_a_broken_plugin_said_to_another_layer_does_not_count(tmp_path: Pat
     layers = sources.read().layers
     assert [layer.source for layer in layers if layer.problems] == [PROJECT]
     assert [layer for layer in layers if layer.entries] == []
+
+
+def test_plugins_stand_in_the_order_of_the_layers_that_name_them(tmp_path: Path) -> None:
+    named = [str(plugin(tmp_path / name, hooks(name))) for name in ("a", "b")]
+    files = [
+        make_file(tmp_path, PROJECT, {"plugins": named}),
+        make_file(tmp_path, USER, {"plugins": named[:1]}),
+    ]
+    layers = Sources(files, project_dir=str(tmp_path)).read().layers
+    sources = [layer.source for layer in layers]
+    assert sources == sorted(sources, key=LAYER_ORDER.__getitem__)
+    found = [(layer.source, entry.name) for layer in layers for entry in layer.entries]
+    assert sorted(found, key=lambda each: each[1]) == [(USER, "a"), (PROJECT, "b")]
 
 
 def test_plugins_that_are_no_longer_named_are_no_longer_known(tmp_path: Path) -> None:

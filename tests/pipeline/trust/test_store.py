@@ -90,3 +90,19 @@ def test_each_project_has_a_file_that_people_can_tell_apart(tmp_path: Path) -> N
 def test_only_the_user_can_list_what_is_kept(review: Review) -> None:
     folder = os.path.dirname(TrustStore().write(review))
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+def test_a_review_is_replaced_and_forgotten_once(project: Project, review: Review) -> None:
+    store = TrustStore()
+    assert store.write(review) == store.write(review)
+    assert [store.forget(str(project.path)) for _ in range(2)] == [True, False]
+
+
+def test_only_an_absolute_path_can_name_where_reviews_are_kept(
+    project: Project, review: Review, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOKLINE_STATE_DIR", str(tmp_path / "state"))
+    assert TrustStore().write(review).startswith(f"{tmp_path}/state/trust/")
+    monkeypatch.setenv("HOOKLINE_STATE_DIR", "state")
+    with pytest.raises(TrustError, match="it must be an absolute path"):
+        TrustStore().read(str(project.path))

@@ -5,8 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hookline.check import Checked, check
+from hookline.check.findings import Replace
 from hookline.check.fixing import Change, FixError, carry_out, changes
 from hookline.wire.hooks import HookSource
 from tests.check.review import checked, hook, on
@@ -218,3 +220,35 @@ def test_a_users_script_is_fixed_beside_the_settings_and_nowhere_else(
     settings.write_text(json.dumps(on("BeforeAgent", *(hook(str(s)) for s in scripts))))
     made = planned(checked((settings, HookSource.USER), project=project))
     assert [change.file for change in made] == [str(scripts[0])]
+
+
+def test_all_edits_of_a_file_are_made_in_one_round(project: Project) -> None:
+    settings = '{"enableHook": true, "hooks": {"BeforTool": [], "AfterTol": []}}'
+    after = '{"enableHooks": true, "hooks": {"BeforeTool": [], "AfterTool": []}}'
+    assert fixed(project, settings) == after
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_change_has_the_whole_new_content(project: Project, mark: bytes) -> None:
+    file = project.settings("{}")
+    file.write_bytes(mark + b'{"enableHook": true}')
+    (change,) = planned(checked((file, SOURCE), project=project))
+    assert (change.before, change.after) == (file.read_bytes(), mark + b'{"enableHooks": true}')
+
+
+def test_an_edit_that_two_findings_want_is_made_once(project: Project) -> None:
+    file = project.settings('{"enableHook": true}')
+    reviewed = checked((file, SOURCE), project=project)
+    (finding,) = check(reviewed)
+    added = replace(finding, fixes=(Replace(str(file), 1, 1, '"trace": true, '),))
+    (change,) = changes([added, added], reviewed)
+    assert change.after == b'{"trace": true, "enableHook": true}'
+
+
+def test_an_edit_that_would_leave_no_json_is_refused(project: Project) -> None:
+    file = project.settings('{"enableHook": true}')
+    reviewed = checked((file, SOURCE), project=project)
+    (finding,) = check(reviewed)
+    broken = replace(finding, fixes=(Replace(str(file), 0, 1, ""),))
+    with pytest.raises(FixError, match="the result would not be JSON"):
+        changes([broken], reviewed)

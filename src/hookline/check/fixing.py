@@ -92,13 +92,11 @@ def is_fixable(finding: Finding, checked: Checked) -> bool:
     if not finding.fixes or settings is None or settings.source is HookSource.SYSTEM:
         return False
     allowed = [os.path.realpath(checked.project_dir)]
-    others = {fix.file for fix in finding.fixes}
     if settings.source is HookSource.USER:
         allowed.append(os.path.dirname(os.path.realpath(settings.path)))
-        others.discard(settings.path)
     return all(
         any(os.path.commonpath([real, directory]) == directory for directory in allowed)
-        for real in map(os.path.realpath, others)
+        for real in {os.path.realpath(fix.file) for fix in finding.fixes}
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.check import Checked, check
 from hookline.check.findings import Replace
-from hookline.check.fixing import Change, FixError, carry_out, changes
+from hookline.check.fixing import Change, FixError, carry_out, changes, is_fixable
 from hookline.wire.hooks import HookSource
 from tests.check.review import checked, hook, on
 from tests.harness.scratch import Project
@@ -252,3 +252,19 @@ def test_an_edit_that_would_leave_no_json_is_refused(project: Project) -> None:
     broken = replace(finding, fixes=(Replace(str(file), 0, 1, ""),))
     with pytest.raises(FixError, match="the result would not be JSON"):
         changes([broken], reviewed)
+
+
+def test_what_is_fixed_needs_no_backup(project: Project) -> None:
+    fixed(project, '{"enableHook": true}')
+    assert [file.name for file in (project.path / ".hookline").iterdir()] == ["settings.json"]
+
+
+def test_a_finding_without_fixes_or_in_a_file_that_was_not_read_is_not_fixable(
+    project: Project,
+) -> None:
+    file = project.settings('{"enableHook": true}')
+    reviewed = checked((file, SOURCE), project=project)
+    (finding,) = check(reviewed)
+    assert is_fixable(finding, reviewed)
+    assert not is_fixable(replace(finding, fixes=()), reviewed)
+    assert not is_fixable(replace(finding, settings="elsewhere.json"), reviewed)

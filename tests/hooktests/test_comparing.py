@@ -140,6 +140,12 @@ def test_a_value_of_sixty_characters_is_shown_in_one_line_and_a_longer_one_inden
     assert lines(60) == ["{", f'  "a": "{"x" * 52}"', "}"]
 
 
+def test_of_a_long_text_with_many_equal_lines_only_what_differs_is_marked() -> None:
+    same = "x\n" * 250
+    lines = failure_lines(Failure(at="a", expected=f"{same}1", actual=f"{same}2"))
+    assert [line for line in lines if line[0] != " "] == [("-", "1"), ("+", "2")]
+
+
 def test_a_failure_that_is_only_a_message_has_no_lines() -> None:
     failure = Failure(message="no hook ran")
     assert ([*failure_lines(failure)], describe_failure(failure)) == ([], "no hook ran")

@@ -19,6 +19,9 @@ from hookline.wire.events import HookEventName
 if TYPE_CHECKING:
     from hookline.translate import HookTranslator
 
+# For callers that have no display of their own.
+RESPONSE_HIDDEN = "a hook wants this response hidden from the user; the caller still gets it"
+
 
 class ModelOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a model call. ``response`` is the one to keep, in the caller's own type; if
@@ -293,7 +296,7 @@ def _report_outcome(firing: Firing, gate: ModelGate, outcome: ModelOutcome) -> A
     if outcome.message and not outcome.suppressed:
         firing.warn(f"a hook says of this model call: {outcome.message}")
     if outcome.suppressed:
-        firing.warn("a hook wants this response hidden from the user; the caller still gets it")
+        firing.warn(RESPONSE_HIDDEN)
     if outcome.stop is None:
         return outcome.response
     firing.warn(f"a hook ends the loop: {outcome.stop}")

@@ -440,3 +440,16 @@ async def test_a_client_without_hooks_of_the_model_reads_no_body() -> None:
         played = await play_models(client, "Hi", {"http_options": odd})
     assert played.responses[0].candidates == []
     assert script.bodies[0]["contents"] == 7
+
+
+async def test_a_caller_who_gets_a_hidden_response_is_told_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    hooks.on("AfterModel")(lambda _event: {"suppressOutput": True})
+    with Script(reply("It is here.")).client(hooks) as client:
+        played = await play_models(client, "What is it?")
+    assert played.text == "It is here."
+    assert "a hook wants this response hidden from the user; the caller still gets it" in (
+        caplog.text
+    )

@@ -195,7 +195,11 @@ async def test_without_deferred_tool_requests_a_question_is_a_block_that_says_wh
 )
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_a_callback_is_asked_at_once(
-    answer: Any, ran_with: list[str], read: str, is_async: bool
+    answer: Any,
+    ran_with: list[str],
+    read: str,
+    is_async: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     hooks, script = Hooks(), Script(call("shell", command="rm"), "Fine.")
     hooks.on("BeforeTool")(lambda _event: ask("really?"))
@@ -214,6 +218,8 @@ async def test_a_callback_is_asked_at_once(
     assert (await agent.run("Go on.")).output == "Fine."
     assert ran == ran_with
     assert script.results() == [read]
+    has_failed = isinstance(answer, Exception)
+    assert ("cannot ask the user about shell: OSError: no terminal" in caplog.text) is has_failed
     assert [(r.tool_name, r.tool_input, r.reason) for r in asked] == [
         ("shell", {"command": "rm"}, "really?")
     ]

@@ -19,6 +19,7 @@ from hookline.adapters.genai.http import make_response, make_stream, read_bytes,
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.errors import HooklineError, TranslationError
 from hookline.front import Face
+from hookline.modelcall import RESPONSE_HIDDEN
 from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.translate.genai_values import field
@@ -201,9 +202,7 @@ async def _finish_response(call: Call, gate: ModelGate, response: Any) -> Any:
     outcome = await gate.finish(kept)
     _keep_message(call, outcome.message)
     if outcome.suppressed:
-        call.conversation.face.warn(
-            "a hook wants this response not to be displayed, but the caller of the model has it"
-        )
+        call.conversation.face.warn(RESPONSE_HIDDEN)
     if outcome.stop is not None:
         call.stop = outcome.stop
         return gate.make_response(outcome.stop)

@@ -494,7 +494,7 @@ class _HookedRun(HooklineCapability):
                 answer = self._confirm(request)
                 is_confirmed = (await answer if isawaitable(answer) else answer) is True
             except Exception as error:
-                self.face.warn(f"the user could not be asked about {gate.name}: {describe(error)}")
+                self.face.warn(f"cannot ask the user about {gate.name}: {describe(error)}")
                 is_confirmed = False
             if not is_confirmed:
                 raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")

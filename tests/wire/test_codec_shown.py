@@ -61,6 +61,13 @@ class Scalar:
         return [1.5, 2]
 
 
+class BytesPath:
+    """As ``os.DirEntry`` of a directory that was named in bytes is."""
+
+    def __fspath__(self) -> bytes:
+        return b"/etc/\xff"
+
+
 Pair = namedtuple("Pair", "left right")
 
 
@@ -69,6 +76,7 @@ Pair = namedtuple("Pair", "left right")
     [
         (Word("rm"), "rm"),
         (pathlib.PurePosixPath("/etc/passwd"), "/etc/passwd"),
+        (BytesPath(), "/etc/\udcff"),
         (Shade.DARK, "dark"),
         (Level.HIGH, 3),
         (b"secret \xff", "secret \\xff"),
@@ -105,6 +113,10 @@ def test_the_last_resort_is_the_repr_and_it_is_said() -> None:
     found = show([SimpleNamespace(a=1), object])
     assert found.value == ["namespace(a=1)", "<class 'object'>"]
     assert (found.cuts, found.as_text) == ([], ["SimpleNamespace", "type"])
+
+
+def test_an_enum_is_not_shown_as_one_of_its_members() -> None:
+    assert show(Shade) == ("<enum 'Shade'>", [], ["EnumType"])
 
 
 def test_a_long_repr_is_cut_and_it_is_said() -> None:

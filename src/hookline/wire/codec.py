@@ -219,8 +219,7 @@ def _find_plain_form(value: Any) -> tuple[bool, Any]:
     if isinstance(value, bytes | bytearray | memoryview):
         return True, bytes(value).decode("utf-8", "backslashreplace")
     if isinstance(value, os.PathLike):
-        path = os.fspath(value)
-        return True, path if isinstance(path, str) else os.fsdecode(path)
+        return True, os.fsdecode(value)
     if isinstance(value, Mapping):
         return True, dict(value)
     if isinstance(value, list | tuple):

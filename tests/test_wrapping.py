@@ -147,6 +147,24 @@ def test_only_what_a_hook_rewrote_is_replaced() -> None:
     assert got[0] is path
 
 
+@pytest.mark.parametrize(
+    ("removed", "left"),
+    [
+        (["mode"], ("x", "r", 2, {"dry": True})),
+        (["times", "dry"], ("x", "w", 1, {})),
+        (["mode", "times"], ("x", "r", 1, {"dry": True})),
+    ],
+)
+def test_an_argument_that_a_hook_removed_has_its_default(removed: list[str], left: Any) -> None:
+    hooks = hooks_that("BeforeTool", {"hookSpecificOutput": {"removeToolInput": removed}})
+
+    @hooks.wrap
+    def touch(path: str, mode: str = "r", times: int = 1, **more: bool) -> Any:
+        return path, mode, times, more
+
+    assert touch("x", "w", 2, dry=True) == left
+
+
 async def test_an_async_function_stays_one() -> None:
     hooks = Hooks()
 

@@ -96,9 +96,14 @@ def wrap_function(
                     bound.arguments[name] = {**bound.arguments[name], **value}
                 else:
                     further[name] = value
-            for name in shown.keys() - given.keys():
+            removed = shown.keys() - given.keys()
+            for name in removed:
                 bound.arguments.pop(name, None)
-            made = function(*bound.args, **{**bound.kwargs, **further})
+            named = {**bound.kwargs, **further}
+            # Keywords of ``**more`` are not parameters.
+            for name in removed - parameters.parameters.keys():
+                named.pop(name, None)
+            made = function(*bound.args, **named)
             if not is_held:
                 return made
             return [*made] if yields else _collect(made)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from hookline import Config, HookSystem
 from hookline.system import ReloadReport
-from hookline.watching import FileWatch
+from hookline.watching import FileWatch, WatchError
 from tests.harness.scratch import Project
 
 
@@ -74,6 +75,45 @@ def test_other_files_beside_it_are_nobodys_business(
     bell = watch(tmp_path / "settings.json")
     (tmp_path / "other.json").write_text("{}")
     assert not bell.rings(0.8)
+
+
+def test_a_callback_that_raises_is_told_and_hears_of_the_next_change(tmp_path: Path) -> None:
+    bell, said = Bell(), list[str]()
+
+    def fail_once() -> None:
+        bell()
+        if not said:
+            raise LookupError("not now")
+
+    file = tmp_path / "settings.json"
+    watch = FileWatch([str(file)], fail_once, said.append)
+    try:
+        for text in ("1", "22"):
+            file.write_text(text)
+            assert bell.rings()
+    finally:
+        watch.stop()
+    assert said == ["cannot watch the settings for changes, trying again: not now"]
+
+
+def test_a_callback_may_end_its_own_watch(tmp_path: Path) -> None:
+    bell, watches = Bell(), list[FileWatch]()
+
+    def end() -> None:
+        watches[0].stop()
+        bell()
+
+    watches.append(FileWatch([str(tmp_path / "settings.json")], end, pytest.fail))
+    (tmp_path / "settings.json").write_text("{}")
+    assert bell.rings()
+    watches[0].stop()
+    assert not any(thread.name == "hookline watch" for thread in threading.enumerate())
+
+
+def test_without_watchfiles_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    with pytest.raises(WatchError, match=r"pip install 'hookline\[watch\]'"):
+        FileWatch([], Bell(), pytest.fail)
 
 
 def hooks(*names: str) -> str:

@@ -1,13 +1,30 @@
 """What all adapters share: conversations that start once, turns that end, texts that are kept."""
 
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookline import Hooks, add_context, deny, stop
 from hookline.adapters import gates
-from hookline.adapters.gates import Conversation, Conversations, TurnGate, complete, split_json
+from hookline.adapters.gates import (
+    Conversation,
+    Conversations,
+    TurnGate,
+    check_version,
+    complete,
+    split_json,
+)
 from hookline.toolcall import ConfirmationRequest
+
+
+def test_a_framework_that_is_one_patch_too_old_is_refused() -> None:
+    found = version("msgspec")
+    major, minor, patch = found.split(".")
+    check_version("msgspec", "x", found, "999")
+    with pytest.raises(ImportError, match=f"but {found} is installed"):
+        check_version("msgspec", "x", f"{major}.{minor}.{int(patch) + 1}", "999")
 
 
 @pytest.fixture
@@ -110,6 +127,25 @@ async def test_all_sessions_that_began_end_and_are_forgotten(hooks: Hooks) -> No
         ("2", "exit"),
     ]
     assert conversations.of("2") is not begun
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+async def test_hooks_are_closed_with_their_sessions_if_they_were_loaded_here(
+    hooks: Hooks, tmp_path: Path, is_given: bool
+) -> None:
+    conversations = Conversations(hooks if is_given else tmp_path)
+    assert isinstance(conversations.hooks, Hooks)
+    system = conversations.hooks.config.get_hook_system()
+    assert system is not None
+    ended: list[Any] = []
+    system.follow_background(ended)
+    system.register_hook("SessionStart", {"type": "command", "command": "sleep 60", "async": True})
+    begun = conversations.of("1")
+    await begun.start(begun.face)
+    await conversations.end_all(blocking=False)
+    assert len(ended) == (0 if is_given else 1)
+    conversations.hooks.close()
+    assert len(ended) == 1
 
 
 def test_sessions_end_for_callers_that_do_not_await_too(hooks: Hooks) -> None:

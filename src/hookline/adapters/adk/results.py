@@ -15,7 +15,7 @@ def read_result(value: Any) -> ToolResult:
     """Read a tool's result for hooks: what the model reads of it."""
     if isinstance(value, Mapping):
         content = value.get("content")
-        if isinstance(content, list) and value.keys() & {"isError", "structuredContent", "content"}:
+        if isinstance(content, list):
             # A result of an MCP server.
             error = ToolError("tool_failed", text_of(content)) if value.get("isError") else None
             structured = value.get("structuredContent")

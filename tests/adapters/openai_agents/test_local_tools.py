@@ -224,6 +224,55 @@ async def test_what_hooks_add_to_a_shell_that_printed_nothing_is_read() -> None:
     assert "'stdout': 'a sandbox'" in read(model)
 
 
+async def test_hooks_read_all_that_a_shell_prints_and_add_to_the_last_of_it() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: add_context("a sandbox"))
+    after = note(hooks, "AfterTool")
+    printed = [
+        ShellCommandOutput(stdout="first"),
+        ShellCommandOutput(stdout="second", stderr="oh"),
+    ]
+    model, tool = script(SHELL, "Done."), ShellTool(executor=lambda _request: ShellResult(printed))
+    await Runner.run(hooked(Agent(name="a", model=model, tools=[tool]), hooks), "Go on.")
+    assert after[0]["tool_response"]["llmContent"] == "first\nsecond\noh"
+    assert read(model).count("'stdout': 'first'") == 1
+    assert "'stdout': 'second\\n\\na sandbox'" in read(model)
+
+
+@pytest.mark.parametrize("answer", [None, replace_result("[removed]")])
+async def test_after_tool_reads_the_error_of_a_shell_and_may_replace_it(answer: Any) -> None:
+    def fail(_request: Any) -> ShellResult:
+        raise OSError("the disk is full")
+
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: answer)
+    after = note(hooks, "AfterTool")
+    model = script(SHELL, "Done.")
+    agent = hooked(Agent(name="a", model=model, tools=[ShellTool(executor=fail)]), hooks)
+    assert (await Runner.run(agent, "Go on.")).final_output == "Done."
+    assert "the disk is full" in after[0]["tool_response"]["error"]["message"]
+    assert ("the disk is full" in read(model)) == (answer is None)
+    assert ("[removed]" in read(model)) == (answer is not None)
+
+
+@pytest.mark.parametrize(
+    ("event", "answer", "status"),
+    [
+        ("BeforeTool", deny("not here"), "failed"),
+        ("AfterTool", add_context("a sandbox"), "completed"),
+        ("AfterTool", replace_result("[removed]"), "failed"),
+    ],
+)
+async def test_a_patch_is_completed_unless_hooks_refuse_it(
+    event: str, answer: Any, status: str
+) -> None:
+    hooks = Hooks()
+    hooks.on(event)(lambda _event: answer)
+    _recorder, model, agent = play("apply_patch", hooks)
+    await Runner.run(agent, "Go on.")
+    assert f"'status': '{status}'" in read(model)
+
+
 @each_kind
 async def test_a_run_that_another_runner_began_is_noticed_where_hooks_do_not_see_its_model(
     kind: str, caplog: pytest.LogCaptureFixture

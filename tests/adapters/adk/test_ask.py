@@ -15,7 +15,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from hookline import Hooks, ask, combine, deny, rewrite, stop
+from hookline import Hooks, ask, combine, deny, message, rewrite, stop
 from hookline.adapters.adk import HooklinePlugin
 from hookline.toolcall import ConfirmationRequest
 from tests.adapters.adk.models import (
@@ -53,8 +53,7 @@ async def test_what_hooks_rewrote_runs_once_the_user_has_confirmed_it() -> None:
     paused = await chat.say("Go on.")
     asks = question(paused)
     hint = (asks.args or {})["toolConfirmation"]["hint"]
-    assert "really?" in hint
-    assert '"command":"ls -l"' in hint
+    assert hint == 'really?\n\nIt would run with {"command":"ls -l"}'
     assert not shell.ran
     assert len(model.requests) == 1
     done = await chat.say(answer(asks, confirmed=True))
@@ -66,10 +65,12 @@ async def test_what_hooks_rewrote_runs_once_the_user_has_confirmed_it() -> None:
 
 async def test_a_call_that_the_user_refuses_does_not_run_and_the_model_reads_why() -> None:
     shell = Shell()
-    hooks, asked = hooks_that(ask("really?"))
+    hooks, asked = hooks_that(combine(ask("really?"), message("look first")))
     model = Script(call("shell", command="ls"), "Done.")
     chat = Chat(agent(model, shell.tool), HooklinePlugin(hooks))
-    await chat.say(answer(question(await chat.say("Go on.")), confirmed=False))
+    asks = question(await chat.say("Go on."))
+    assert (asks.args or {})["toolConfirmation"]["hint"] == "really?\n\nlook first"
+    await chat.say(answer(asks, confirmed=False))
     assert not shell.ran
     assert asked == ["ls"]
     assert "The user did not allow this call of shell: really?" in model.sent()

@@ -370,6 +370,31 @@ async def test_a_call_that_hooks_want_to_follow_runs_through_their_hooks_too() -
     assert after[-1]["original_request_name"] == "shell"
 
 
+@pytest.mark.parametrize(
+    ("needs_confirmation", "said"),
+    [
+        (True, "mail needs the user's confirmation first, so it did not run"),
+        (False, "no server for log"),
+    ],
+)
+async def test_a_tail_call_that_fails_or_needs_the_user_is_an_error_that_the_model_reads(
+    needs_confirmation: bool, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def mail(to: str) -> str:
+        """Send a mail."""
+        raise OSError(f"no server for {to}")
+
+    hooks = Hooks()
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "mail", "args": {"to": "log"}}}}
+    hooks.on("AfterTool", matcher="shell")(lambda _: tail)
+    tool = FunctionTool(mail, require_confirmation=needs_confirmation)
+    model = Script(LS, "Done.")
+    events = await Chat(agent(model, Shell().tool, tool), HooklinePlugin(hooks)).say("Go on.")
+    assert results(events) == [{"error": said}]
+    told = "a hook called mail, which raised: no server for log"
+    assert (told in caplog.text) is not needs_confirmation
+
+
 async def test_a_tool_that_raises_fires_after_tool_with_its_error_and_goes_on_raising() -> None:
     hooks = Hooks()
     after = watch(hooks, "AfterTool")

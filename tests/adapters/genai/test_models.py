@@ -147,6 +147,21 @@ async def test_a_hook_can_choose_another_model() -> None:
     ]
 
 
+async def test_a_model_that_cannot_replace_another_is_ignored_and_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeModel")(
+        lambda _event: {"hookSpecificOutput": {"llm_request": {"model": "tunedModels/mine"}}}
+    )
+    script = Script(reply("Hi."))
+    with script.client(hooks) as client:
+        await play_models(client, "Hi")
+    assert script.paths[0].endswith(f"/{MODEL}:generateContent")
+    told = f"a hook set the model tunedModels/mine, which cannot replace {MODEL}; it was ignored"
+    assert told in caplog.text
+
+
 async def test_messages_of_hooks_reach_the_model() -> None:
     hooks = Hooks()
     hooks.on("BeforeModel")(lambda _event: message("be brief"))

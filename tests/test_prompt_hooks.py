@@ -76,6 +76,7 @@ def test_without_a_judge_the_settings_and_the_event_say_that_it_is_not_run() -> 
     (problem,) = config.get_settings().problems
     assert (problem.kind, problem.skipped, problem.broken) == ("no-judge", False, False)
     assert "prompt hook 'ask' asks a model" in problem.text
+    assert problem.consequence == "it is not run"
     answer = Hooks.of(config).sync.before_tool("write", {})
     assert (answer.decision, answer.success) == ("allow", True)
     assert len(told) == 2

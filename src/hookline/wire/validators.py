@@ -43,7 +43,6 @@ _NAMES: Kind = (
 _FIELDS: dict[str, Kind] = {
     "tool_name": _TEXT,
     "tool_input": _OBJECT,
-    "tool_response": _ANYTHING,
     "original_tool_input": _OBJECT,
     "mcp_context": _OBJECT,
     "original_request_name": _TEXT,
@@ -89,9 +88,10 @@ class _Reading(NamedTuple):
 _REQUIRED = object()
 
 
-def _find_kind(name: str) -> tuple[str, Callable[[object], bool]]:
-    """Return the type of a field; anything for fields that only Claude Code has."""
-    return _FIELDS.get(name, ("anything", lambda _value: True))
+def _find_kind(name: str) -> Kind:
+    """Return the type of a field; anything for a tool's response, and for fields that only Claude
+    Code has."""
+    return _FIELDS.get(name, _ANYTHING)
 
 
 def _make_reading(spec: EventSpec) -> _Reading:

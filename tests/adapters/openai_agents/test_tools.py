@@ -120,17 +120,23 @@ async def test_after_tool_reads_the_error_that_the_sdk_hides_from_the_model(hand
     assert "disk is full" not in read
 
 
-async def test_a_tool_whose_error_nobody_handles_fires_after_tool_and_raises() -> None:
+@pytest.mark.parametrize("answer", [None, replace_result("no disk")])
+async def test_a_tool_whose_error_nobody_handles_fires_after_tool_and_raises(
+    answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     def fill() -> str:
         raise OSError("the disk is full")
 
     hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: answer)
     after = note(hooks, "AfterTool")
     tool = function_tool(fill, failure_error_function=None)
     agent = hooked(make_agent(script(call("fill")), tool), hooks)
     with pytest.raises(UserError, match="the disk is full"):
         await Runner.run(agent, "Go on.")
     assert "the disk is full" in after[0]["tool_response"]["error"]["message"]
+    told = "it raised, and the caller gets the exception: no disk"
+    assert (told in caplog.text) is (answer is not None)
 
 
 async def test_what_a_hook_puts_in_the_place_of_an_error_is_what_the_model_reads() -> None:

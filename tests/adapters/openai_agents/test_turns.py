@@ -144,3 +144,25 @@ async def test_what_hooks_add_is_the_users_and_what_they_send_back_follows_the_a
         *first,
         *(("assistant", "One."), ("user", "once more"), ("user", "[System] mind")),
     ]
+
+
+@pytest.mark.parametrize("clears", [True, False])
+async def test_a_conversation_that_the_program_keeps_is_not_cleared_and_that_is_told(
+    clears: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks()
+    hooks.on("AfterAgent")(lambda _event: {"hookSpecificOutput": {"clearContext": clears}})
+    assert (
+        await Runner.run(make_agent(script("Hello."), hooks), "Go on.")
+    ).final_output == "Hello."
+    assert ("AfterAgent hooks want the conversation cleared" in caplog.text) is clears
+
+
+async def test_a_turn_that_hooks_stopped_is_not_sent_back(caplog: pytest.LogCaptureFixture) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeModel")(lambda _event: stop("enough"))
+    hooks.on("AfterAgent")(lambda _event: deny("run ls first"))
+    model = script("Hello.")
+    assert (await Runner.run(make_agent(model, hooks), "Go on.")).final_output == "enough"
+    assert not model.calls
+    assert "that other hooks had ended; it stays ended: run ls first" in caplog.text

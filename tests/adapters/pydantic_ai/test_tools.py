@@ -286,8 +286,12 @@ async def test_system_messages_before_and_after_a_tool_are_read_by_the_model() -
 # -- tools that raise
 
 
-async def test_a_raising_tool_fires_after_tool_with_its_error_and_raises_on() -> None:
+@pytest.mark.parametrize("answer", [None, replace_result("no disk")])
+async def test_a_raising_tool_fires_after_tool_with_its_error_and_raises_on(
+    answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     hooks, script = Hooks(), Script(call("look"))
+    hooks.on("AfterTool")(lambda _event: answer)
     noted = note(hooks, "AfterTool")
     agent = make_agent(script, hooks)
 
@@ -298,6 +302,8 @@ async def test_a_raising_tool_fires_after_tool_with_its_error_and_raises_on() ->
     with pytest.raises(OSError, match="the disk is full"):
         await agent.run("Go on.")
     assert "the disk is full" in noted[0]["tool_response"]["error"]["message"]
+    told = "it raised, and the caller gets the exception: no disk"
+    assert (told in caplog.text) is (answer is not None)
 
 
 @pytest.mark.parametrize("error", [ModelRetry, ToolFailed])

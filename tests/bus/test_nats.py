@@ -1,6 +1,8 @@
 """The bus over NATS: the contract of every bus, and what it promises to who asks."""
 
 import asyncio
+import errno
+import socket
 import threading
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from hookline.bus import MessageBusType, request_hook_execution
 from hookline.bus.messages import MessageBus
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
+from hookline.bus.nats.connection import explain_failure
 from hookline.testing.bus_conformance import (
     CHECKS,
     PAIR_CHECKS,
@@ -24,6 +27,7 @@ from tests.natsserver import nats_server
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
+REFUSED = f"[Errno {errno.ECONNREFUSED}]"
 
 
 @pytest.mark.requirement("DELTA-HBUS-001")
@@ -183,7 +187,35 @@ async def test_no_server_is_an_error_that_names_it_and_no_password() -> None:
     with pytest.raises(BusConnectionError, match=r"cannot connect to nats://127\.0\.0\.1:1: ") as e:
         await bus.connect()
     assert "secret" not in str(e.value)
+    remedy = ": connection refused; start the NATS server there, or correct the address"
+    assert str(e.value).endswith(remedy)
     assert bus.state is ConnectionState.CLOSED
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            OSError(
+                f"Multiple exceptions: {REFUSED} Connect call failed ('::1', 1, 0, 0), "
+                f"{REFUSED} Connect call failed ('127.0.0.1', 1)"
+            ),
+            "connection refused; start the NATS server there, or correct the address",
+        ),
+        (
+            socket.gaierror(-2, "Name or service not known"),
+            "name or service not known; correct the address",
+        ),
+        (OSError(24, "Too many open files"), "[Errno 24] Too many open files"),
+        (OSError("no errno"), "no errno"),
+        (ValueError(f"{REFUSED} is quoted"), f"{REFUSED} is quoted"),
+        (ValueError("nats: 'Authorization Violation'"), "Authorization Violation"),
+    ],
+)
+def test_a_failed_connection_is_explained_with_a_remedy_that_fits(
+    error: Exception, said: str
+) -> None:
+    assert explain_failure(error) == said
 
 
 async def test_asking_without_a_server_fails_at_once_and_soon_again() -> None:

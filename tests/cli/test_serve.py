@@ -202,11 +202,11 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
         (["--bus", "nats://x"], "the worker does not start: it has no hook to serve"),
         (
             ["--allow-empty", "--bus", "nats://127.0.0.1:1"],
-            "cannot connect to nats://127.0.0.1:1: ",
+            "cannot connect to nats://127.0.0.1:1: connection refused; start the NATS server there",
         ),
         (
             ["--allow-empty", "--bus", "nats://me:secret@127.0.0.1:1"],
-            "cannot connect to nats://127.0.0.1:1: ",
+            "cannot connect to nats://127.0.0.1:1: connection refused; start the NATS server there",
         ),
         (["--bus", "ftp://x"], "--bus: 'x' is not the URL of a bus; write nats://HOST:4222"),
         (["--bus", "nats://x?a=1"], "--bus: unknown option in the URL of the bus: a; use "),

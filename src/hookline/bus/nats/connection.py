@@ -6,7 +6,11 @@ waits between attempts to reconnect, and states that others can follow.
 
 import asyncio
 import contextlib
+import errno
+import os
 import random
+import re
+import socket
 import ssl
 from collections.abc import Callable
 from enum import StrEnum
@@ -18,6 +22,7 @@ from hookline.errors import message_of
 from hookline.notices import warn
 
 _FLUSH_SECONDS = 2
+_UNREACHABLE = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}
 
 
 class ConnectionState(StrEnum):
@@ -106,7 +111,7 @@ class Connection:
                 raise BusConnectionError(problem) from None
             # NoServersError does not say what was wrong with the servers.
             cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
-            said = message_of(cause or error).removeprefix("nats: ").strip("'")
+            said = explain_failure(cause or error)
             raise BusConnectionError(f"cannot connect to {options.shown}: {said}") from None
         # From now on, reconnect for as long as it takes.
         self._client.options["max_reconnect_attempts"] = -1
@@ -191,3 +196,16 @@ class Connection:
         if state is not self.state:
             self.state = state
             self._changed(state)
+
+
+def explain_failure(error: Exception) -> str:
+    """Say why the connection failed, and what to do where that is clear."""
+    said = message_of(error).removeprefix("nats: ").strip("'")
+    if isinstance(error, socket.gaierror):
+        return f"{(error.strerror or said).lower()}; correct the address"
+    # For a host with several addresses asyncio puts all failures into one text, without an errno.
+    numbers = [int(number) for number in re.findall(r"\[Errno (\d+)\]", said)]
+    if not isinstance(error, OSError) or not _UNREACHABLE.issuperset(numbers) or not numbers:
+        return said
+    reasons = ", ".join(dict.fromkeys(os.strerror(number).lower() for number in numbers))
+    return f"{reasons}; start the NATS server there, or correct the address"

@@ -218,7 +218,8 @@ class Link:
                 return self._get_open_connection()
         except TimeoutError:
             raise BusConnectionError(
-                f"cannot connect to {self._options.shown} within {seconds:g} s"
+                f"cannot connect to {self._options.shown} within {seconds:g} s; "
+                "start the NATS server there, or correct the address"
             ) from None
 
     async def _send_request(

@@ -34,7 +34,7 @@ from hookline.wire.hooks import HookSource
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
 
-_MEND = "mend it first"
+_FIX_FIRST = "fix it first"
 _EMPTY = re.compile(r"\[\s*\]")
 _WIDTH = 96
 # A list of plain objects still reads well on one line; what is deeper does not.
@@ -63,7 +63,7 @@ def read_settings_text(file: str) -> SettingsText:
     try:
         found = read_settings_file(file, blank="{}\n")
     except SettingsFileError as error:
-        remedy = "" if error.problem.kind == "unreadable" else _MEND
+        remedy = "" if error.problem.kind == "unreadable" else _FIX_FIRST
         raise SettingsFileError(msgspec.structs.replace(error.problem, remedy=remedy)) from None
     raw, document = (None, parse("{}\n")) if found is None else found
     return SettingsText(file, raw, document)
@@ -163,7 +163,7 @@ def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
     """
     document, origin = settings.document, Origin(settings.file, settings.document)
     for problem in origin.duplicate_keys():
-        problem = msgspec.structs.replace(problem, consequence="", remedy=_MEND)
+        problem = msgspec.structs.replace(problem, consequence="", remedy=_FIX_FIRST)
         raise SettingsFileError(problem)
     text = document.text
     edits = list(_make_edits(origin, document, (), document.value, additions))
@@ -192,7 +192,7 @@ def _make_edits(
         problem = "is there already"
     if problem is not None:
         message = f"{spoken(path) or 'the file'} {problem}"
-        raise SettingsFileError(origin.problem(path, "bad-field", message, remedy=_MEND))
+        raise SettingsFileError(origin.problem(path, "bad-field", message, remedy=_FIX_FIRST))
     new: Any = additions
     if isinstance(additions, Mapping):
         for key in additions.keys() & set(value):

@@ -1,4 +1,4 @@
-"""``hookline check``: what people see, what programs read, and what it mends."""
+"""``hookline check``: what people see, what programs read, and what it fixes."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_findings_are_a_line_each_in_a_group_a_file(flawed: Project) -> None:
         'add "type": "command"\n'
         "\n"
         "0 hooks in 1 file: 2 errors, 1 warning\n"
-        "`hookline check --fix` mends 2 of these; --diff shows how\n"
+        "`hookline check --fix` fixes 2 of these; --diff shows how\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_at_80_columns_with_colour_and_without(flawed: Project) -> None:
             '    the hook has no type and is skipped; add "type": "command"',
             "",
             "0 hooks in 1 file: 2 errors, 1 warning",
-            "`hookline check --fix` mends 2 of these; --diff shows how",
+            "`hookline check --fix` fixes 2 of these; --diff shows how",
         ]
     )
 

@@ -216,7 +216,7 @@ def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project)
         ),
         "",
         "2 hooks in 1 file: 2 warnings",
-        "`hookline check --fix` mends 1 of these; --diff shows how",
+        "`hookline check --fix` fixes 1 of these; --diff shows how",
         "the project's hooks run after you trust them with `hookline trust --claude`",
     ]
     assert call("check", "--claude", "--fix").status == 0

@@ -247,12 +247,12 @@ def test_a_new_settings_file_is_like_any_file_of_the_user(call: Call) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"hooks": ', ":1:11: is not valid JSON: the file ends here; mend it first"),
+        ('{"hooks": ', ":1:11: is not valid JSON: the file ends here; fix it first"),
         (
             '{"hooks": {"disabled": "x"}}',
-            ":1:24: hooks.disabled must be a list, […]; mend it first",
+            ":1:24: hooks.disabled must be a list, […]; fix it first",
         ),
-        ("[]", ":1:1: must hold an object, {…}; mend it first"),
+        ("[]", ":1:1: must hold an object, {…}; fix it first"),
     ],
 )
 def test_a_file_that_is_not_understood_is_left_alone(

@@ -74,7 +74,7 @@ def test_a_hook_that_cannot_start_is_a_case_for_check(
 ) -> None:
     project.write("plain.sh", "#!/bin/sh\n")
     done = call(*WRITE, *rules(project, command_hook(command, name="it")))
-    assert done.err.endswith("goes on without it; `hookline check` says what to mend\n")
+    assert done.err.endswith("goes on without it; `hookline check` says what to fix\n")
 
 
 def test_a_stack_trace_is_cut_to_the_exception_and_the_hooks_own_last_frame(

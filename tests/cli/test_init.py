@@ -254,7 +254,7 @@ def test_settings_that_cannot_be_added_to_leave_no_files_behind(here: Project, c
     here.settings('{"hooks": {"BeforeTool": {}}}')
     done = call("init")
     assert done.status == 1
-    assert "hooks.BeforeTool must be a list, […]; mend it first" in done.err
+    assert "hooks.BeforeTool must be a list, […]; fix it first" in done.err
     assert files_of(here) == {".hookline/settings.json"}
 
 

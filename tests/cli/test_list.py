@@ -137,9 +137,9 @@ def test_problems_in_settings_are_on_stderr_with_their_place(project: Project) -
 def test_hooks_that_were_skipped_are_to_be_mended(project: Project, call: Call) -> None:
     project.settings('{"hooks": {"BeforeTool": [{"hooks": [{"type": "x"}]}]}}')
     done = call("list", "--cwd", str(project.path))
-    assert done.out.endswith("\n`hookline check` says what to mend\n")
+    assert done.out.endswith("\n`hookline check` says what to fix\n")
     (hint,) = call("disable", "h", "--cwd", str(project.path)).err.splitlines()[1:]
-    assert hint.endswith("as no hooks are configured; `hookline check` says what to mend")
+    assert hint.endswith("as no hooks are configured; `hookline check` says what to fix")
 
 
 def test_a_name_that_is_no_event_is_answered_with_the_nearest(call: Call) -> None:

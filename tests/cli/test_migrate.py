@@ -352,8 +352,8 @@ def test_a_plugin_s_hooks_must_be_in_it(
     ("file", "text", "problem"),
     [
         (".claude/settings.json", "{", ":1:2: is not valid JSON: the file ends here, but"),
-        (".hookline/settings.json", '{"hooks": 1}', ":1:11: hooks must be an object, {…}; mend"),
-        (".hookline/settings.local.json", "[]", ":1:1: must hold an object, {…}; mend it first"),
+        (".hookline/settings.json", '{"hooks": 1}', ":1:11: hooks must be an object, {…}; fix"),
+        (".hookline/settings.local.json", "[]", ":1:1: must hold an object, {…}; fix it first"),
     ],
 )
 def test_a_bad_file_is_named_with_its_place_and_nothing_is_written(

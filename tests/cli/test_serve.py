@@ -87,7 +87,7 @@ def test_what_goes_wrong_with_hooks_of_a_worker_is_on_the_screen(
     assert f'    File "{crash}", line 3, in <module>\n' in crashed
     assert "lib/python" not in crashed
     assert " more lines; --json has them all\n" in crashed
-    assert crashed.endswith("    BeforeTool goes on without it; mend it where the worker runs\n")
+    assert crashed.endswith("    BeforeTool goes on without it; fix it where the worker runs\n")
     assert "hook 'slow' of a worker failed on BeforeTool: ran longer than its" in failed[1]
     assert failed[2] == (
         "hook 'odd' of a worker on BeforeTool: novel is not read at the top of an answer to "
@@ -108,7 +108,7 @@ def test_a_hook_of_a_worker_that_fails_closed_blocks_and_says_why(
     ending = "; its stderr ends with\n    26\n    27\n    28\n    29\n    30\n    25 more lines; "
     assert f"'scan' of a worker failed on BeforeTool: exited with code 1{ending}" in done.err
     assert (
-        "    it fails closed, so BeforeTool is blocked; mend it where the worker runs\n" in done.err
+        "    it fails closed, so BeforeTool is blocked; fix it where the worker runs\n" in done.err
     )
     assert f"blocked: scan failed: exited with code 1{ending}--json has them all\n" in done.err
 

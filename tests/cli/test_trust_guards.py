@@ -168,7 +168,7 @@ def test_settings_that_nobody_can_read_are_not_reviewed_away(guarded: Project) -
     file.write_text(file.read_text() + "{")
     for options in (("--yes",), ("--yes", "--json")):
         done = hookline("trust", *options, cwd=guarded.path)
-        assert (done.status, "mend it first" in done.err) == (1, True)
+        assert (done.status, "fix it first" in done.err) == (1, True)
         assert hookline(*WRITE, cwd=guarded.path).status == 2
     assert hookline("untrust", cwd=guarded.path).status == 0
     assert hookline(*WRITE, cwd=guarded.path).status == 0

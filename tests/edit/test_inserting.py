@@ -125,13 +125,13 @@ def test_lines_end_as_they_did() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"hooks": []}', "s.json:1:11: hooks must be an object, {…}; mend it first"),
+        ('{"hooks": []}', "s.json:1:11: hooks must be an object, {…}; fix it first"),
         (
             '{"hooks": {"BeforeTool": {}}}',
-            "s.json:1:26: hooks.BeforeTool must be a list, […]; mend it first",
+            "s.json:1:26: hooks.BeforeTool must be a list, […]; fix it first",
         ),
-        ('{"a": 1,\n "a": 2}', "s.json:2:7: the key 'a' is given twice; mend it first"),
-        ("[]", "s.json:1:1: the file must be an object, {…}; mend it first"),
+        ('{"a": 1,\n "a": 2}', "s.json:2:7: the key 'a' is given twice; fix it first"),
+        ("[]", "s.json:1:1: the file must be an object, {…}; fix it first"),
     ],
 )
 def test_what_has_no_room_for_them_is_refused_with_its_place(text: str, problem: str) -> None:

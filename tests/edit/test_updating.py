@@ -65,10 +65,10 @@ def test_a_byte_order_mark_stays(project: Project) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"{,}", ":1:2: is not valid JSON: expected a key in double quotes, or '}'; mend it first"),
-        (b'{"a": "\xff"}', ":1:8: is not valid JSON: this is not UTF-8; mend it first"),
-        (b"[]", ":1:1: must hold an object, {…}; mend it first"),
-        (b'{"hooks": 1}', ":1:11: hooks must be an object, {…}; mend it first"),
+        (b"{,}", ":1:2: is not valid JSON: expected a key in double quotes, or '}'; fix it first"),
+        (b'{"a": "\xff"}', ":1:8: is not valid JSON: this is not UTF-8; fix it first"),
+        (b"[]", ":1:1: must hold an object, {…}; fix it first"),
+        (b'{"hooks": 1}', ":1:11: hooks must be an object, {…}; fix it first"),
     ],
 )
 def test_a_bad_file_is_left_alone_and_named_with_the_place(

@@ -66,7 +66,7 @@ _CODES: dict[str, str] = {
     "request_too_large": "The request is larger than the bus, or a worker, takes.",
     "invalid_response": "What came back is no response.",
     "response_shortened": "The response was larger than the bus takes, and was cut.",
-    BUSY: "The worker has no place free; the caller asks another one.",
+    BUSY: "The worker has no free place; the caller asks another one.",
     OVERLOADED: "The worker's queue is full; the caller asks another one.",
 }
 _PROBLEMS: dict[str, str] = {

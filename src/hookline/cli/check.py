@@ -56,7 +56,7 @@ _MOST_ROUNDS = 5
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Check, mend if asked, and show what is left."""
+    """Check, fix if asked, and show what is left."""
     if options.json and options.format not in (None, "json"):
         raise CommandError(f"--json is one format and --format {options.format} another; give one")
     form = "json" if options.json else options.format or "text"
@@ -248,7 +248,7 @@ def _show_summary(
 
         fixable = sum(is_fixable(finding, checked) for finding in findings)
         if fixable:
-            screen.line(f"`hookline check --fix` mends {fixable} of these; --diff shows how")
+            screen.line(f"`hookline check --fix` fixes {fixable} of these; --diff shows how")
     # When there is nothing left to correct, a project's author has to trust it yet.
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):

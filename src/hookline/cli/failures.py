@@ -18,7 +18,7 @@ FAILED = 1
 BLOCKED = 2
 ASKS = 3
 
-MENDING = "`hookline check` says what to mend"
+CHECK_HINT = "`hookline check` says what to fix"
 
 
 class CommandError(HooklineError):
@@ -49,7 +49,7 @@ def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandErro
     is_broken = tell_problems(screen, settings.problems)
     names = list(dict.fromkeys(entry.name for entry in settings.entries))
     if not names:
-        hint = MENDING if is_broken else "`hookline init` makes a first one"
+        hint = CHECK_HINT if is_broken else "`hookline init` makes a first one"
         return CommandError(f"no hook is named {name!r}, as no hooks are configured; {hint}")
     from hookline.nearest import did_you_mean, nearest
 

@@ -11,7 +11,7 @@ from hookline.answer import (
     make_empty_answer,
     process_common_hook_output_fields,
 )
-from hookline.cli.failures import ASKS, BLOCKED, FAILED, MENDING, CommandError, tell_problems
+from hookline.cli.failures import ASKS, BLOCKED, CHECK_HINT, FAILED, CommandError, tell_problems
 from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import (
     SOURCES,
@@ -309,9 +309,9 @@ def _cut_warning(
     if failed is not None and failed.failed == "timeout":
         then.append('a longer "timeout" in its settings gives it more time')
     if failed is not None and failed.exit_code in _NOT_STARTED:
-        then.append(MENDING)
+        then.append(CHECK_HINT)
     if not is_here:
-        then.append("mend it where the worker runs")
+        then.append("fix it where the worker runs")
     entries = config.get_settings().entries if is_here else ()
     places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
     told = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")

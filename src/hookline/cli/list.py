@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from hookline.cli.failures import MENDING, tell_problems
+from hookline.cli.failures import CHECK_HINT, tell_problems
 from hookline.cli.options import (
     SOURCES,
     Option,
@@ -190,7 +190,7 @@ def _show(
         screen.line("no hooks are configured for ", (project_dir, "name"))
         is_broken = any(problem.kind != "untrusted" for problem in settings.problems)
         first = "`hookline init` makes a first one, `hookline demo` shows some at work"
-        screen.line(MENDING if is_broken else first)
+        screen.line(CHECK_HINT if is_broken else first)
         return
     others = dict.fromkeys(
         hook[0].event for hook in listed if not isinstance(hook[0].event, HookEventName)

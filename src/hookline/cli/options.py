@@ -166,7 +166,7 @@ class Verb(Protocol):
 
     ``EXAMPLES`` are command lines that work as they stand, for its help; ``OPTIONS`` are its own;
     ``run`` does the work and gives the exit status. It prints through the screen alone, and raises
-    HooklineError or OSError for what the user can mend.
+    HooklineError or OSError for what the user can fix.
     """
 
     EXAMPLES: tuple[str, ...]

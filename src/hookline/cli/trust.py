@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hookline.cli.failures import MENDING, CommandError, tell_problems
+from hookline.cli.failures import CHECK_HINT, CommandError, tell_problems
 from hookline.cli.options import SOURCES, Options, explain_unread, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
@@ -65,7 +65,7 @@ def run(options: Options, screen: Screen) -> int:
     if not changes:
         if known is None:
             screen.line("there are no hooks in the settings of ", (now.project, "name"))
-            screen.line(MENDING if is_broken else "`hookline init` makes a first one")
+            screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
             if files := config.get_unread():
                 screen.line((explain_unread(files), "faint"))
             return 0
@@ -156,7 +156,7 @@ def _refuse_broken(places: Sequence[str]) -> None:
     """Raise CommandError for settings that cannot be reviewed: they may contain a guard."""
     if places:
         raise CommandError(
-            f"{places[0]} cannot be read, so its hooks cannot be reviewed; mend it first, or "
+            f"{places[0]} cannot be read, so its hooks cannot be reviewed; fix it first, or "
             "`hookline untrust` takes the whole review back"
         )
 

@@ -130,7 +130,7 @@ def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern:
             f"one is {known[0]!r}"
         )
     if any(file.problems for file in files):
-        return "no tests to run: mend what is wrong with the files first"
+        return "no tests to run: fix what is wrong with the files first"
     return (
         f"no tests found: there is no *{SUFFIX} in {', '.join(map(shown_path, places))}; "
         "record one: hookline test --record NAME EVENT --input JSON"
@@ -177,7 +177,7 @@ def _watch(options: Options, screen: Screen) -> int:
         try:
             _run_tests(options, screen)
         except (HooklineError, OSError) as error:
-            # The next change may mend it.
+            # The next change may fix it.
             screen.note(("hookline: ", "bad"), str(error))
         screen.line(("waiting for a change; Ctrl-C ends", "faint"))
         screen.flush()

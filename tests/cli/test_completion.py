@@ -171,7 +171,7 @@ def test_the_script_is_one_that_its_shell_can_read(call: Call, tmp_path: Path, s
 def test_on_a_terminal_it_is_said_what_the_script_is_for() -> None:
     done = on_terminal("completion", "fish", NO_COLOR="1")
     assert done.out.startswith("# Completion of hookline for fish.")
-    assert done.out.endswith("this is for the shell to read; its first lines say how\n")
+    assert done.out.endswith("the shell reads this script; its first lines say how to install it\n")
 
 
 @pytest.mark.parametrize(

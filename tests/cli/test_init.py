@@ -223,7 +223,7 @@ def test_nothing_is_overwritten(here: Project, call: Call, taken: str) -> None:
     here.write(taken, "mine")
     done = call("init")
     assert done.status == 1
-    assert done.err == (f"hookline: {taken} exists already; choose another name with --name\n")
+    assert done.err == (f"hookline: {taken} already exists; choose another name with --name\n")
     assert (files_of(here), (here.path / taken).read_text()) == ({taken}, "mine")
 
 
@@ -232,7 +232,7 @@ def test_a_name_that_the_settings_have_is_taken(here: Project, call: Call) -> No
     here.settings({"hooks": {"BeforeAgent": [{"hooks": [hook]}]}})
     done = call("init")
     assert done.err == (
-        "hookline: .hookline/settings.json has a hook guard already; "
+        "hookline: .hookline/settings.json already has a hook guard; "
         "choose another name with --name\n"
     )
     assert files_of(here) == {".hookline/settings.json"}

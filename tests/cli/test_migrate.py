@@ -135,7 +135,7 @@ def test_a_second_time_adds_nothing_and_makes_no_backup(theirs: Project) -> None
     hookline("migrate", "--write")
     before = {name: (theirs.path / name).read_text() for name in files_of(theirs)}
     done = hookline("migrate", "--write")
-    assert "0 hooks added, 2 there already" in done.out
+    assert "0 hooks added, 2 already there" in done.out
     assert {name: (theirs.path / name).read_text() for name in files_of(theirs)} == before
 
 

@@ -114,7 +114,7 @@ def test_a_file_is_never_replaced_unasked(call: Call, keys: Project) -> None:
     done = record(call, "a key is refused", *WRITE, "{}")
     assert done.status == 1
     assert done.err == (
-        f"hookline: {REFUSED} exists already; pass --force to replace it, or another name\n"
+        f"hookline: {REFUSED} already exists; pass --force to replace it, or another name\n"
     )
     assert (keys.path / REFUSED).read_text() == "mine"
     done = record(call, "a key is refused", *WRITE, "{}", "--force")

@@ -236,7 +236,7 @@ def test_the_document_has_everything(call: Call, tracing: Path) -> None:
     [
         (["nope"], "there is no event nope in the log; "),
         (["--event", "BeforeTol"], "'BeforeTol' is not a hook event; did you mean BeforeTool"),
-        (["--since", "soon"], "--since: 'soon' is no time; write 90s, 10m"),
+        (["--since", "soon"], "--since: 'soon' is not a time; write 90s, 10m"),
         (["--decision", "blokced"], "--decision: invalid choice: 'blokced' (choose from "),
         (["--limit", "0"], "--limit: 0 is not a number of events; write 1 or more"),
         (["--slow", "often"], "--slow: invalid float value: 'often'"),

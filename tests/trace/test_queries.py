@@ -99,7 +99,7 @@ def test_a_time_is_said_as_people_say_it(
     ["", "soon", "10", "10 years", "25:00", "2026-13-01", "yesterday 25:00", "days ago", "a ago"],
 )
 def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
-    with pytest.raises(HooklineError, match="is no time; write 90s, 10m, 2h or 3d"):
+    with pytest.raises(HooklineError, match="is not a time; write 90s, 10m, 2h or 3d"):
         moment(text, now=NOW)
 
 

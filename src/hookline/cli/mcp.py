@@ -1,6 +1,6 @@
 """``hookline mcp``: the hooks of a directory between an MCP client and an MCP server.
 
-Standard output is the protocol's: all that people are told goes to standard error.
+Standard output carries the protocol, so all messages for people go to standard error.
 """
 
 import logging
@@ -62,23 +62,27 @@ _VARIABLE = r"\$(?:(\w+)|\{(\w+)\})"
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Serve until the client or the server is gone; the server's exit status."""
+    """Serve until the client or the server ends; return the server's exit status."""
     if options.json:
-        raise CommandError("--json: standard output is the protocol's here; leave it out")
+        raise CommandError("--json: standard output carries the protocol; leave --json out")
     command: list[str] = list(options.server)
     if bool(command) == (options.url is not None):
         what = "not both" if command else "as in: hookline mcp -- SERVER ARGS…"
         raise CommandError(f"name the server by its command after --, or by its --url; {what}")
     if options.header and options.url is None:
-        raise CommandError("--header: headers are for --url; a command has its environment")
+        raise CommandError(
+            "--header works only with --url; pass values to a command through its environment"
+        )
     if options.allow_http and options.url is None:
-        raise CommandError("--allow-http: this is for --url")
+        raise CommandError("--allow-http works only with --url; leave it out")
     if options.name is not None and not options.name.strip():
         raise CommandError("--name: give the server a name, or leave it out")
     headers = dict(_read_header(text) for text in options.header or ())
     allows = None if options.tools is None else _read_pattern(options.tools)
     if sys.stdin is None or sys.stdout is None:
-        raise CommandError("standard input and output are the client's here, and must be open")
+        raise CommandError(
+            "standard input or output is closed; start hookline mcp from an MCP client"
+        )
     logger = logging.getLogger("hookline")
     logger.propagate = False
     logger.handlers = [make_handler("hookline: %(message)s")]
@@ -90,7 +94,7 @@ def run(options: Options, screen: Screen) -> int:
         required=options.require or (),
     )
     tell_problems(screen, config.get_settings().problems)
-    # Whatever in this process prints must not get between the messages.
+    # Nothing that this process prints may get between the protocol's messages.
     wire = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -147,7 +151,7 @@ def _identify(name: str | None, url: str | None, command: list[str]) -> "Identit
 
     from hookline.serving.mcp.address import read_address
 
-    # Hooks are not told the password or the key that a URL may have.
+    # Hooks must not read a password or key in the URL.
     place = {"url": read_address(url, allow_http=True).shown}
     return Identity(name=name, fallback=urlsplit(url).hostname or url, place=place)
 
@@ -155,12 +159,12 @@ def _identify(name: str | None, url: str | None, command: list[str]) -> "Identit
 def _read_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise CommandError("--header: one of them is no header; write 'Name: value'")
+        raise CommandError("--header: a value is not a header; write 'Name: value'")
 
     def look_up(found: "re.Match[str]") -> str:
         variable = found[1] or found[2]
         if variable not in os.environ:
-            raise CommandError(f"--header: {name}: the variable {variable} is not set")
+            raise CommandError(f"--header: {name}: the variable {variable} is not set; export it")
         return os.environ[variable]
 
     return name.strip(), re.sub(_VARIABLE, look_up, value.strip())

@@ -1,7 +1,7 @@
-"""``hookline migrate``: another agent's hook settings as ours, looked at first, written on demand.
+"""``hookline migrate``: converts another agent's hook settings to ours; writes only on request.
 
-It executes nothing and leaves the other agent's files alone. The screen has the hooks before and
-after, what stays where it is and why, and how that runs all the same.
+It executes nothing and does not change the other agent's files. It shows the hooks before and
+after, which hooks are not moved and why, and how to run those anyway.
 """
 
 import os
@@ -43,7 +43,7 @@ _AGENTS: dict[str, tuple[Agent, ...]] = {
     "gemini": ("gemini",),
 }
 _WIDEST = 36
-# What is told of a plan besides its hooks: title and role.
+# The findings shown after a plan's hooks: title and role.
 _FINDINGS = (
     (Kind.REFUSED, "What is not moved, because it would do something else", "bad"),
     (Kind.NOTE, "What to know", "title"),
@@ -73,11 +73,11 @@ OPTIONS = (
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Show the migration, and carry it out if that was asked for."""
+    """Show the migration, and with ``--write`` carry it out."""
     places = find_places(os.path.abspath(options.cwd or os.getcwd()))
     plan = make_plan(_find_sources(options, places), places)
-    written = _write(plan) if options.write else None
-    # The command that carries out what is shown.
+    written = _write_plan(plan) if options.write else None
+    # The command that writes what is shown.
     words = ["hookline", "migrate", "--write"]
     words += [] if options.agent == "auto" else ["--from", options.agent]
     words += ["--only", options.only] if options.only else []
@@ -98,7 +98,7 @@ def run(options: Options, screen: Screen) -> int:
     _show_plan(screen, plan)
     _show_outcome(screen, plan, written, again)
     if {source.agent for source in plan.sources} == {"claude"}:
-        # Left aside, because they need no migration.
+        # Not moved by default, because they are read as they are.
         for source in find_sources(places, ("gemini",)):
             file = shown_path(source.file)
             screen.line(f"{file} is read as it is; --from gemini moves it all the same")
@@ -110,7 +110,7 @@ def _find_sources(options: Options, places: Places) -> list[Source]:
     for file in options.settings or ():
         agent: Agent = options.agent
         if options.agent == "auto":
-            # Nobody says whose settings these are; their events tell.
+            # The event names tell whose settings these are.
             hooks = read_settings_text(os.path.abspath(file)).document.value.get("hooks")
             named = set(hooks) if isinstance(hooks, Mapping) else set()
             agent = "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
@@ -123,18 +123,18 @@ def _find_sources(options: Options, places: Places) -> list[Source]:
     if options.only:
         sources = [source for source in sources if source.layer == options.only]
     if options.agent == "auto":
-        # The others' files are read as they are, so they are moved only where that is all there is.
+        # Gemini's files are read as they are, so they are moved only if there are no others.
         sources = [source for source in sources if source.agent == "claude"] or sources
     return sources
 
 
-def _write(plan: Plan) -> list[Updated]:
+def _write_plan(plan: Plan) -> list[Updated]:
     written: list[Updated] = []
     for folder in plan.folders:
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
-            raise CommandError(f"{folder}: cannot be made: {error.strerror or error}") from None
+            raise CommandError(f"{folder}: cannot be created: {error.strerror or error}") from None
     for target in plan.targets:
         if not target.new and not target.disabled:
             written.append(Updated(file=target.file, created=False, changed=False))
@@ -153,8 +153,8 @@ def _write(plan: Plan) -> list[Updated]:
 
 
 def _show_plan(screen: Screen, plan: Plan) -> None:
-    """Each hook: when it runs, before and after; below that what it runs, and how its fields
-    change; then what is told besides."""
+    """Show for each hook when it runs, before and after, what it runs, and how its fields change;
+    then the findings."""
     for target in plan.targets:
         for source in plan.sources:
             if source.target != target.file:
@@ -176,7 +176,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
                 args = move.before.config.get("args")
                 words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
                 screen.quote(" ".join(map(str, words)))
-                changes = "; ".join(move.changes) if move in target.new else "is there already"
+                changes = "; ".join(move.changes) if move in target.new else "already there"
                 if changes:
                     screen.line((changes, "faint"), indent=4)
             screen.line()
@@ -208,7 +208,7 @@ def _show_outcome(
     new = sum(len(target.new) for target in plan.targets)
     known = len(plan.moves) - new
     parts = [f"{count(new, 'hook')} to add" if written is None else f"{count(new, 'hook')} added"]
-    parts += [f"{known} there already"] if known else []
+    parts += [f"{known} already there"] if known else []
     refused = sum(1 for finding in plan.findings if finding.kind is Kind.REFUSED)
     parts += [f"{refused} refused"] if refused else []
     screen.line(", ".join(parts))
@@ -236,7 +236,7 @@ def _explain_unchanged(plan: Plan) -> str:
 
 
 def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the document of ``migrate --json``."""
     updates = {update.file: update for update in written or ()}
     return {
         "written": written is not None,

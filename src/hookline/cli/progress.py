@@ -1,4 +1,4 @@
-"""A line that is written over as work goes on, for people at a terminal alone."""
+"""A progress line that is overwritten as work goes on, shown only on a terminal."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hookline.pipeline.runner.loop import Loop
     from hookline.pipeline.runner.runner import RunningHook
 
-# What a terminal puts behind the text for a Ctrl-C: ^C.
+# The width of ^C, which a terminal prints after the text on Ctrl-C.
 _ECHO = 2
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_FRAMES = "|/-\\"
@@ -21,7 +21,7 @@ _NAMED = 3
 
 
 class Progress:
-    """Shows one short text at a time on a terminal; anywhere else nothing at all.
+    """Shows one short text at a time on a terminal; elsewhere it shows nothing.
 
     ``with`` clears it however the work ends.
     """
@@ -37,12 +37,12 @@ class Progress:
         self.clear()
 
     def show(self, text: str) -> None:
-        """Put a text in the place of the last one."""
+        """Replace the last text with this one."""
         if self._stream is None:
             return
         encoding = self._stream.encoding or "utf-8"
         text = printable(text).replace("\n", " ").encode(encoding, "replace").decode(encoding)
-        # The last column stays free: a line that wraps cannot be written over.
+        # The last column stays free: a line that wraps cannot be overwritten.
         text = head(text, terminal_width(self._stream) - 1)
         width = width_of(text)
         self._stream.write(f"\r{text}{' ' * (self._width - width)}")
@@ -50,7 +50,7 @@ class Progress:
         self._width = width
 
     def clear(self) -> None:
-        """Leave the line as if nothing had been there."""
+        """Erase the line."""
         if self._stream is not None and self._width:
             blank = min(self._width + _ECHO, terminal_width(self._stream) - 1)
             self._stream.write(f"\r{' ' * blank}\r")
@@ -59,8 +59,8 @@ class Progress:
 
 
 class Waiting:
-    """Says which hooks are still running, and for how long already, from now until ``end``;
-    ``running`` changes as hooks come and go."""
+    """Shows which hooks are still running, and for how long, from now until ``end``; the caller
+    updates ``running`` as hooks start and end."""
 
     def __init__(
         self, stream: TextIO | None, loop: "Loop", running: "Sequence[RunningHook]"
@@ -73,23 +73,23 @@ class Waiting:
         self._frames = _FRAMES if encoding.lower().startswith("utf") else _PLAIN_FRAMES
         self._shown = 0
         self._is_halted = False
-        self._tick()
+        self._draw_frame()
 
     def halt(self) -> None:
         """Draw nothing from now on; it may be called in the middle of anything."""
         self._is_halted = True
 
     def end(self) -> None:
-        """Leave the terminal as if nothing had been there."""
+        """Stop drawing and erase the line."""
         self.halt()
-        # A terminal that has gone needs no clearing, and hooks still have to be stopped.
+        # The terminal may be gone, and hooks still have to be stopped.
         with contextlib.suppress(OSError):
             self._line.clear()
 
-    def _tick(self) -> None:
+    def _draw_frame(self) -> None:
         if self._is_halted:
             return
-        self._loop.call_at(self._loop.time() + _FRAME_SECONDS, self._tick)
+        self._loop.call_at(self._loop.time() + _FRAME_SECONDS, self._draw_frame)
         if self._stream is None or not self._running:
             return
         try:
@@ -97,7 +97,7 @@ class Waiting:
         except OSError:
             is_ours = True
         with contextlib.suppress(OSError):
-            # A command in the background leaves the terminal to others.
+            # A background command must not write to the terminal.
             if is_ours:
                 self._shown += 1
                 frame = self._frames[self._shown % len(self._frames)]
@@ -105,14 +105,14 @@ class Waiting:
 
 
 def describe(running: "Sequence[RunningHook]", *, now: float) -> str:
-    """How long it takes already, then who: the line may be too short for all of them."""
+    """Return the time so far, then the hooks: the line may be too short for all of their names."""
 
-    def said(seconds: float) -> str:
+    def show(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
     hooks = [hook for hook, _ in running]
-    waited = said(now - min(since for _, since in running))
+    waited = show(now - min(since for _, since in running))
     if len(hooks) == 1:
-        return f"{waited} of {said(hooks[0].timeout / 1000)}  {hooks[0].name}"
+        return f"{waited} of {show(hooks[0].timeout / 1000)}  {hooks[0].name}"
     more = f" and {len(hooks) - _NAMED} more" if len(hooks) > _NAMED else ""
     return f"{waited}  {', '.join(hook.name for hook in hooks[:_NAMED])}{more}"

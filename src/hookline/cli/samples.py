@@ -1,4 +1,4 @@
-"""Events of Claude Code's to try things with: values for the fields that each must have."""
+"""Sample events of Claude Code: a value for each required field."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from hookline.wire import codec
 from hookline.wire.events import EVENTS, find_event
 
 _CALL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
-# Those that are fired as one of ours.
+# Events that are fired as one of our own.
 _MAPPED: Mapping[str, dict[str, Any]] = {
     "PreToolUse": _CALL,
     "PostToolUse": {**_CALL, "tool_response": {"stdout": "README.md", "stderr": ""}},
@@ -24,7 +24,7 @@ _MAPPED: Mapping[str, dict[str, Any]] = {
     "PreCompact": {"trigger": "manual"},
     "Notification": {"message": "Claude needs you", "notification_type": "permission_prompt"},
 }
-# Field -> a value; what differs from event to event is under its name with the event's.
+# Field -> a value; EVENT.FIELD where one event needs another value.
 _VALUES: Mapping[str, Any] = {
     **_CALL,
     "tool_use_id": "toolu_1",
@@ -73,7 +73,7 @@ _TARGETS = ("Bash", "Write", "Edit", "Read", "startup", "other", "manual", "perm
 
 
 def sample_fields(name: str) -> dict[str, Any]:
-    """The fields of an event by Claude Code's name."""
+    """Return sample fields for an event, given by Claude Code's name."""
     if name in _MAPPED:
         return dict(_MAPPED[name])
     event = find_event(name)
@@ -83,7 +83,7 @@ def sample_fields(name: str) -> dict[str, Any]:
 
 
 def sample_arguments(name: str) -> str:
-    """Arguments of ``hookline fire`` that fire it."""
+    """Return the arguments of ``hookline fire`` for a sample of this event."""
     fields = sample_fields(name)
     words = []
     if "tool_name" in fields:
@@ -97,11 +97,11 @@ def sample_arguments(name: str) -> str:
 def make_fields(
     entry: HookRegistryEntry, tools: Mapping[str, ToolAlias] | None
 ) -> dict[str, Any] | None:
-    """The fields of an event that a hook of Claude Code's is for; None where no name comes to mind
-    that its matcher matches."""
+    """Return the fields of an event that runs a Claude Code hook; None if its matcher matches no
+    sample name."""
     fields, spec = sample_fields(entry.hook.dialect_event), EVENTS[entry.event]
     if "tool_input" in fields:
-        # For whatever tool it is.
+        # Fields for any of the tools.
         fields["tool_input"] = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
     if spec.target is None:
         return fields

@@ -1,4 +1,4 @@
-"""``hookline serve``: runs the hooks of a directory for agents on a message bus, until a signal."""
+"""``hookline serve``: runs a directory's hooks for agents on a message bus, until a signal."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ EXAMPLES = (
 )
 
 _HEALTH_SECONDS = 60.0
-# Callers wait two seconds for workers that lost the server when they did.
+# Callers that lost the server too wait two seconds for workers to come back.
 _LONGEST_RECONNECT_WAIT = 1.0
 
 OPTIONS = (
@@ -74,8 +74,7 @@ OPTIONS = (
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Serve until a signal comes, then finish; 1 when there is no bus, no policy to serve, or no
-    worker to ask."""
+    """Serve until a signal arrives, then finish what is running; ``--stats`` shows the workers."""
     if options.concurrency is not None and options.concurrency < 1:
         raise CommandError(
             f"--concurrency: {options.concurrency} is not a number of requests; write 1 or more"
@@ -102,7 +101,7 @@ def run(options: Options, screen: Screen) -> int:
     logger = logging.getLogger("hookline")
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    # What asyncio and the bus's library log goes the same way.
+    # Log what asyncio and nats-py log in the same way.
     for each in (logger, logging.getLogger()):
         each.addHandler(handler)
     config = Config.load(options.cwd, **find_sources(options), trusted=options.trust)
@@ -117,7 +116,7 @@ def run(options: Options, screen: Screen) -> int:
     async def serve() -> None:
         loop = asyncio.get_running_loop()
         for number in ENDING_SIGNALS:
-            # One that the parent wants ignored stays so.
+            # A signal that the parent process ignores stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, worker.end)
         await worker.run()
@@ -129,7 +128,7 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") -> int:
-    """What each worker says of itself."""
+    """Ask each worker for its status, and show it."""
     import msgspec
 
     from hookline.serving.worker import WorkerStatus
@@ -144,7 +143,7 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
             workers.append(msgspec.convert(said, WorkerStatus))
         except msgspec.ValidationError as error:
             # A worker of another version must not hide the others.
-            warn(f"a worker's status cannot be read, perhaps as its version differs: {error}")
+            warn(f"cannot read a worker's status, perhaps because its version differs: {error}")
     if options.json:
         screen.document({"workers": workers})
     if not workers:

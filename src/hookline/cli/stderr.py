@@ -1,16 +1,16 @@
-"""What a screen shows of a hook's stderr: of a stack trace the exception and the place in the
-hook's own file, of other text a few lines. ``--json`` has all of it."""
+"""Shortens a hook's stderr for the screen: a stack trace to the exception and the place in the
+hook's own file, other text to a few lines. ``--json`` has all of it."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Lines of one hook that did its work, and of all such hooks of an event: more would push the
-# decision off the screen.
+# Lines of one hook that succeeded, and of all such hooks of an event: more would push the decision
+# off the screen.
 _MOST_LINES = 20
 _MOST_OF_ALL = 60
 _LEAST_LINES = 3
-# Lines of a hook that failed, and of an exception that says more than one.
+# Lines of a hook that failed, and of an exception with a message of several lines.
 _LAST_LINES = 5
 _EXCEPTION_LINES = 3
 _LONGEST_LINE = 500
@@ -21,12 +21,12 @@ _ENDED = re.compile(
 _HEADING = "Traceback (most recent call last):"
 _FRAME = re.compile(r'\s*File ".+", line \d+(, in .+)?')
 _EXCEPTION = re.compile(r"[^\W\d][\w.]*(:.*)?")
-# What stands before the lines of an exception that is one of a group.
+# The prefix of each line of an exception in an exception group.
 _OF_GROUP = re.compile(r"^ +[|+]-? ?")
 _NODE_ERROR = re.compile(r"(Uncaught )?[^\W\d][\w.$]*(:.*| \[.*)?")
 _NODE_FRAME = re.compile(r"\s+at .*(:\d+:\d+\)?|\(<anonymous>\)|\(index \d+\)|\(native\))")
 _NODE_PLACE = re.compile(r"(file://)?/.*:\d+")
-# Frames of an interpreter, of a library, or of what starts a warm hook.
+# Frames of the interpreter, of a library, or of our code that starts a warm hook.
 _NOT_OWN = re.compile(
     r'"<frozen |/lib/python\d|/site-packages/|/dist-packages/|/hookline/pipeline/runner/'
     r"|\bnode:|/node_modules/|\((<anonymous>|native|index \d+)\)"
@@ -34,7 +34,7 @@ _NOT_OWN = re.compile(
 
 
 class Excerpt(NamedTuple):
-    """Some lines of a text, how many others it has, and whether they are what matters of a stack
+    """Some lines of a text, how many lines were left out, and whether the lines are from a stack
     trace."""
 
     lines: list[str]
@@ -43,14 +43,14 @@ class Excerpt(NamedTuple):
 
 
 def take_first(text: str, *, among: int) -> Excerpt:
-    """The beginning of what a hook wrote that did its work; ``among`` hooks wrote something."""
+    """Return the first lines of a hook that succeeded; ``among`` hooks share the screen."""
     most = min(_MOST_LINES, max(_LEAST_LINES, _MOST_OF_ALL // among))
     lines = text.split("\n")
     return Excerpt([*map(_shorten, lines[:most])], max(len(lines) - most, 0))
 
 
 def take_what_matters(text: str) -> Excerpt:
-    """What says why a hook failed: the exception with the hook's own last frame, or the end."""
+    """Return why a hook failed: the exception with the hook's own last frame, or the last lines."""
     lines = text.split("\n")
     trace = _find_python_trace(lines) or _find_node_trace(lines)
     shown = trace or lines[-_LAST_LINES:]
@@ -58,8 +58,8 @@ def take_what_matters(text: str) -> Excerpt:
 
 
 def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
-    """A failure in words, with no more of the hook's stderr than matters; ``rest`` says where all
-    of it is."""
+    """Return the failure with its stderr shortened to what matters; ``rest`` says where to find all
+    of it."""
     found = _ENDED.fullmatch(error)
     if found is None:
         return error
@@ -70,12 +70,12 @@ def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
 
 
 def describe_left_out(number: int, *, rest: str = "--json has them all") -> str:
-    """How many lines are not shown, and where they are."""
+    """Say how many lines are not shown, and where to find them."""
     return f"{number} more {'line' if number == 1 else 'lines'}; {rest}"
 
 
 def shorten_reason(text: str) -> str:
-    """A reason as it stands beside a hook: a few lines of it."""
+    """Return the first few lines of a reason, to be shown beside its hook."""
     lines = text.split("\n")
     shown = "\n".join(map(_shorten, lines[:_LAST_LINES]))
     over = len(lines) - _LAST_LINES
@@ -88,8 +88,8 @@ def _shorten(line: str) -> str:
 
 
 def _find_python_trace(lines: Sequence[str]) -> list[str]:
-    """The exception and the last frame of the hook's own; of several traces in a row the last is
-    what ended the hook. A script that cannot be compiled has frames and no heading."""
+    """Return the exception and the hook's own last frame; of several traces the last one ended the
+    hook. The trace of a syntax error has frames but no heading."""
     lines = [_OF_GROUP.sub("", line) for line in lines]
     start = max((at for at, line in enumerate(lines) if line.endswith(_HEADING)), default=0)
     frames = [at for at in range(start, len(lines)) if _FRAME.fullmatch(lines[at])]
@@ -100,7 +100,7 @@ def _find_python_trace(lines: Sequence[str]) -> list[str]:
     if raised is None or not _EXCEPTION.fullmatch(lines[raised]):
         return []
     own = next((at for at in reversed(frames) if not _NOT_OWN.search(lines[at])), frames[-1])
-    # The line of the source stands below, unless its file was not found.
+    # The source line follows, unless the file was not found.
     source = lines[own + 1] if own + 1 < raised and own + 1 not in frames else ""
     said = [line for line in lines[raised : raised + _EXCEPTION_LINES] if line.strip("- ")]
     frame = [lines[own].strip(), *([f"  {source.strip()}"] if source.strip() else [])]
@@ -111,7 +111,7 @@ def _find_node_trace(lines: Sequence[str]) -> list[str]:
     frames = [at for at, line in enumerate(lines) if _NODE_FRAME.fullmatch(line)]
     if not frames or frames[0] == 0:
         return []
-    # A message of several lines begins below the empty line that ends the source.
+    # A message of several lines begins after the empty line that ends the source.
     start = frames[0] - 1
     while start > 0 and lines[start - 1].strip():
         start -= 1
@@ -121,7 +121,7 @@ def _find_node_trace(lines: Sequence[str]) -> list[str]:
     if own is not None:
         where = [lines[own].strip()]
     else:
-        # A script that cannot be compiled has no frame of its own: its place stands above all.
+        # A syntax error has no frame in the script: the first line names the place.
         is_place = _NODE_PLACE.fullmatch(lines[0]) and not _NOT_OWN.search(lines[0])
         where = [lines[0], f"  {lines[1].strip()}"] if is_place else []
     said = lines[start : min(start + _EXCEPTION_LINES, frames[0])]

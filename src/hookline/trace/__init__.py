@@ -1,1 +1,1 @@
-"""Reads the log that ``HOOKLINE_TRACE`` keeps: lines to records, records to events, nothing run."""
+"""Reads the log of ``HOOKLINE_TRACE``: lines to records, records to events; it runs nothing."""

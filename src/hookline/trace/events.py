@@ -1,4 +1,4 @@
-"""What one fired event was, put together from the records that hooks and the engine left of it."""
+"""Puts a fired event together from the records that its hooks and the engine wrote."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,13 +13,13 @@ from hookline.fired import FiredEvent
 from hookline.trace.log import Record
 from hookline.wire.events import find_event
 
-# Every word for what became of an event, the strongest first.
+# Every word for the outcome of an event, the strongest first.
 DECISIONS = (*EFFECTS, "failed", "allowed", "no hook", "async", "warning")
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook's part; ``start_ms`` counts from the event's start, as far as it is known. One that
-    nobody waited for was ``started`` by its event, and is ``background`` in the entry of its end.
+    """One hook's part in an event; ``start_ms`` counts from the event's start, if that is known. An
+    async hook is ``started`` in its event's entry, and ``background`` in the entry of its end.
 
     ``decision`` is the hook's own word, ``effects`` are what its answer alone does to the event.
     """
@@ -46,17 +46,16 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the hook did, the strongest first: what it was for its event, else its own word."""
+        """The effects of the hook on its event, the strongest first; without any, its decision."""
         return self.effects or (self.decision,)
 
 
 class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event; ``time`` is when it began. ``complete`` is False when its end was not written.
 
-    ``effects`` are all that the hooks' answer did to it, of ``EFFECTS``, and ``decision`` is the
-    strongest of them; where there is none it is allowed or no hook, failed for an event that the
-    engine could not carry out, warning for what was said apart from any event, and async for the
-    end of a hook that nobody waited for.
+    ``effects`` are those of ``EFFECTS`` that the hooks' answer had, and ``decision`` the strongest
+    of them; without any it is allowed or no hook, failed for an event that the engine could not
+    carry out, warning for a warning outside any event, and async for the end of an async hook.
     """
 
     id: str
@@ -77,16 +76,16 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_failures(self) -> bool:
-        """Whether something went wrong, a block not counted."""
+        """True if the event or one of its hooks failed; a block is no failure."""
         return self.decision == "failed" or any(run.failed is not None for run in self.hooks)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What became of it, the strongest first."""
+        """The effects on the event, the strongest first; without any, its decision."""
         return self.effects or (self.decision,)
 
     def find_change(self, run: HookRun | None = None) -> Change | None:
-        """What the hooks together, or one of them alone, changed in what they read."""
+        """Return what the hooks together, or one of them alone, changed in their input."""
         output = self.output if run is None else run.output
         event = find_event(self.event)
         if event is None or not isinstance(output, dict) or (run is not None and run.background):
@@ -95,18 +94,18 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry:
-    """The records of one event, or of what was said apart from any; they are put together only
-    when somebody looks at the event, as most entries of a long log are passed over."""
+    """The records of one event, or one warning outside any event; they are put together only on
+    access, because most entries of a long log are skipped."""
 
     def __init__(self, records: list[Record], batch: Record | None) -> None:
         self._records = records
         self._batch = batch
-        # What the record that was written last says holds for the whole event.
+        # The last record has the facts of the whole event.
         self.last = batch or records[-1]
 
     @property
     def id(self) -> str:
-        """The event's own, or one made up that is the same each time the log is read."""
+        """The event's id, or one derived from the record, the same each time the log is read."""
         facts = (self.last.time, self.last.event, self.last.message)
         return self.last.id or f"{crc32(msgspec.json.encode(facts)):08x}"
 
@@ -148,7 +147,7 @@ class Entry:
 
     @cached_property
     def event(self) -> TracedEvent:
-        """The event that the records tell of."""
+        """The event that the records describe."""
         last, batch, runs = self.last, self._batch, self.hooks
         if last.kind == "warning" and not last.event:
             return TracedEvent(
@@ -181,7 +180,7 @@ class Entry:
         )
 
     def _decide(self) -> tuple[str, tuple[str, ...], str | None]:
-        """What became of the event in a word, everything that hooks did to it, and why."""
+        """Return the decision, all effects of the hooks, and the reason."""
         batch, event = self._batch, find_event(self.last.event)
         if self.last.background:
             return "async", (), None
@@ -192,7 +191,7 @@ class Entry:
         elif batch is not None and batch.hook_count == 0:
             return "no hook", (), None
         else:
-            # Where its end was never written, it is what the hooks make of it.
+            # The end of the event was never written, so the effects are those of its hooks.
             made = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
             effects = tuple([word for word in EFFECTS if word in made]) if made else ()
             reason = made[effects[0]] or None if effects else None
@@ -200,7 +199,7 @@ class Entry:
 
     @property
     def _input(self) -> Any:
-        """What the hooks read, None where none ran."""
+        """The input of the hooks, None if no hook ran."""
         return next((each.input for each in self._records if each.kind == "hook"), None)
 
     @property
@@ -209,13 +208,13 @@ class Entry:
 
 
 class Assembler:
-    """Puts records together, in whatever order several processes have written them."""
+    """Groups records into entries, in whatever order several processes wrote them."""
 
     def __init__(self) -> None:
         self._open: dict[object, list[Record]] = {}
 
     def gather(self, record: Record) -> Entry | None:
-        """The entry that this record completes."""
+        """Take a record; return the entry that it completes, if any."""
         if record.kind == "warning" and not record.event:
             return Entry([record], None)
         if record.kind not in ("hook", "warning", "batch"):
@@ -227,17 +226,17 @@ class Assembler:
         return Entry(self._open.pop(key, []), record)
 
     def gather_rest(self) -> list[Entry]:
-        """The entries whose end has not come, which are forgotten here."""
+        """Return the entries without an end, and forget them."""
         left, self._open = self._open, {}
         return [Entry(records, None) for records in left.values()]
 
     def add(self, record: Record) -> TracedEvent | None:
-        """The event that this record completes."""
+        """Take a record; return the event that it completes, if any."""
         entry = self.gather(record)
         return None if entry is None else entry.event
 
     def unfinished(self) -> list[TracedEvent]:
-        """The events whose end has not come, which are forgotten here."""
+        """Return the events without an end, and forget them."""
         return [entry.event for entry in self.gather_rest()]
 
 
@@ -246,7 +245,7 @@ def _read_fields(payload: Any) -> dict[str, Any]:
 
 
 def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> HookPart:
-    """A hook's part in its event, from the record of its run; ``given`` is what it read."""
+    """Return a hook's part in its event, from the record of its run; ``given`` is its input."""
     if record.started:
         return HookPart("started", "", ())
     event = find_event(record.event)

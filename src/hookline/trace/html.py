@@ -1,7 +1,7 @@
-"""A page that needs nothing but itself: it may be mailed, kept, and opened without a network.
+"""A self-contained page of events: it can be mailed, kept, and opened without a network.
 
-What hooks wrote stands in it as JSON in which no character can end a script, and its own script
-puts it into the page as text alone; the policy lets no other script run and nothing be loaded.
+Hooks' output is embedded as JSON in which no character can end a script, and the page's script
+inserts it only as text; the content policy allows no other script and no loading.
 """
 
 import os
@@ -19,7 +19,7 @@ from hookline.wire import codec
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "page")
 _SCRIPTS = ("events.js", "list.js", "timeline.js", "compare.js", "details.js", "page.js")
-# All of them stand inside strings only, where an escape means the same.
+# In JSON these occur only inside strings, where an escape means the same.
 _ESCAPES = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -27,12 +27,12 @@ _ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-# What turns the direction of a text is written out, for people to see.
+# Characters that change the direction of text are written as escapes, so that people see them.
 _TURNING = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
-    """The page of these events, in the order given; ``total`` is how many there were to show."""
+    """Return the page of these events, in this order; ``total`` counts those left out too."""
     data = {
         "events": events,
         "changes": list(_find_changes(events)),
@@ -51,13 +51,13 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
         text = text.replace(character, escape)
     text = re.sub(_TURNING, lambda found: f"\\\\u{ord(found[0]):04x}", text)
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
-    # In one pass, so that nothing is filled in within what was filled in.
+    # In one pass, so that placeholders inside inserted text stay as they are.
     return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _read_file("page.html")).encode()
 
 
 def _find_changes(events: Sequence[TracedEvent]) -> Iterator[dict[str, object]]:
-    """What hooks changed, by the places of the event and of the hook; without a hook it is what all
-    of them made of it."""
+    """Yield what hooks changed, by the index of the event and of the hook; without a hook index
+    it is the change of all hooks together."""
     for place, event in enumerate(events):
         for number, run in enumerate(event.hooks):
             if run.effects and (change := event.find_change(run)) is not None:

@@ -1,6 +1,6 @@
 """The log's files as one stream of records, while others go on writing and rotating them.
 
-A line that is no record is counted, and never the end.
+A line that is not a record is counted and skipped.
 """
 
 import errno
@@ -19,7 +19,7 @@ from hookline.wire import codec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line may say; which of it is there depends on the kind."""
+    """The fields of a line; which are present depends on the kind."""
 
     kind: str
     time: str
@@ -49,14 +49,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skipped(msgspec.Struct):
-    """What a log held beside records."""
+    """Counts of what was skipped in a log."""
 
     foreign: int = 0
     torn: int = 0
     truncated: int = 0
 
     def __str__(self) -> str:
-        """What people should know of it, empty if there is nothing to know."""
+        """Say what was skipped, empty if nothing was."""
         lines = "1 line that is" if self.foreign == 1 else f"{self.foreign} lines that are"
         said = {
             f"left out {lines} no record of hookline's": self.foreign,
@@ -72,37 +72,37 @@ _LONGEST_MS = 1e10
 
 
 def read_record(line: bytes) -> Record | None:
-    """The record of a line, None for a line that holds none."""
+    """Return the record in a line, None if there is none."""
     try:
         try:
             record: Record = _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            # What msgspec turns down at first: lone surrogates, and numbers beyond a double.
+            # msgspec rejects lone surrogates, and numbers beyond a double.
             record = msgspec.convert(codec.decode(line), Record)
         time = datetime.fromisoformat(record.time)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
-    # Times are counted from each other: none may lead out of the calendar.
+    # Durations are subtracted from times: the result must be a valid date.
     is_moment = time.tzinfo is not None and 1970 <= time.year < 9999
     return record if is_moment and 0 <= record.duration_ms <= _LONGEST_MS else None
 
 
 class TraceLog:
-    """Reads each record once, the oldest first; ``skipped`` counts what was no record.
+    """Reads each record once, the oldest first; ``skipped`` counts lines that are no records.
 
-    A file is kept open until its end was read, so nothing is missed when it is moved away.
+    A file stays open until it was read to its end, so nothing is missed when it is rotated.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.skipped = Skipped()
-        # The time of the record that was read last, empty before the first.
+        # The time of the last record read, empty before the first.
         self.newest = ""
         self._file: BinaryIO | None = None
         self._rest = b""
 
     def poll(self) -> Iterator[Record]:
-        """The records that came since the last time."""
+        """Yield the records written since the last call."""
         while True:
             if self._file is not None:
                 yield from self._read_records(self._file)
@@ -110,7 +110,7 @@ class TraceLog:
             if not newer:
                 return
             if self._file is not None:
-                # Something may have been written before it was moved away.
+                # More may have been written before it was rotated.
                 yield from self._read_records(self._file)
             for file in newer:
                 self.close()
@@ -118,7 +118,7 @@ class TraceLog:
                 yield from self._read_records(file)
 
     def close(self) -> None:
-        """Let go of the file; what is left of it is no whole line."""
+        """Close the file; the rest of it is not a whole line."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -126,13 +126,13 @@ class TraceLog:
         self._rest = b""
 
     def _find_newer_files(self) -> list[BinaryIO]:
-        """The files that are newer than the one at hand, the oldest first, opened."""
+        """Open the files newer than the current one; return them, the oldest first."""
         known = None if self._file is None else os.fstat(self._file.fileno())
         with suppress(FileNotFoundError):
             if known is not None and os.path.samestat(known, os.stat(self.path)):
                 return []
         found: dict[tuple[int, int], BinaryIO] = {}
-        # The newest first: a file that is moved meanwhile is then met twice, and not missed.
+        # The newest first: a file rotated meanwhile is then found twice, not missed.
         for number in range(KEPT_FILES + 1):
             file = _open_log_file(f"{self.path}.{number}" if number else self.path)
             if file is None:
@@ -155,7 +155,7 @@ class TraceLog:
             record = read_record(line)
             if record is None:
                 self.skipped.foreign += 1
-                # A record may stand behind what a full disk or a crash has left of another.
+                # A record may follow the remains of one that a full disk or a crash cut off.
                 start = line.rfind(b'{"kind":')
                 record = read_record(line[start:]) if start > 0 else None
             if record is not None:
@@ -164,7 +164,7 @@ class TraceLog:
 
 
 def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
-    """The newest records, the newest first: as many as stand in the last bytes of the log."""
+    """Return the records in the last bytes of the log, the newest first."""
     records: list[Record] = []
     left = max_bytes
     for name in (os.fspath(path), f"{os.fspath(path)}.1"):

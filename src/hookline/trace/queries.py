@@ -1,4 +1,4 @@
-"""What people ask of the events: which of them, how long each hook takes, what it did last."""
+"""Answers questions about events: which match, how long hooks take, what each did last."""
 
 import os
 import re
@@ -20,16 +20,16 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 _DAYS = {"today": 0, "yesterday": 1}
 _CLOCK = re.compile(r"(?:(today|yesterday)\s*(?:at\s+)?)?(\d{1,2}:\d{2}(?::\d{2})?)?")
 _BLOCKS = frozenset({"stopped", "blocked", "answered"})
-# A listing must not wait for all of the log.
+# A listing must not wait until the whole log is read.
 _TAIL_BYTES = 1024 * 1024
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event must be; None, or empty, asks for nothing.
+    """Conditions on an event; one that is None or empty always holds.
 
-    ``decisions`` are words of which one at least must hold, the strongest or not. ``session`` may
-    be the beginning of an id and ``hook`` a part of a name, as both are long. ``within`` is a
-    directory: that of the hooks, or one above it.
+    At least one of ``decisions`` must be among the event's words. ``session`` may be the beginning
+    of an id and ``hook`` a part of a name, as both are long. ``within`` is the directory of the
+    hooks, or one above it.
     """
 
     events: frozenset[str] = frozenset()
@@ -42,14 +42,14 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     within: str | None = None
 
     def accepts_entry(self, entry: Entry) -> bool:
-        """Whether its event is one that is asked for; the event is put together only where the
-        last record does not tell."""
+        """Return True if the entry's event matches; the event is put together only if the last
+        record is not enough."""
         last = entry.last
         if self.events and last.event not in self.events:
             return False
         if self.session is not None and not last.session_id.startswith(self.session):
             return False
-        # An event begins before its end is written.
+        # An event begins before its last record is written.
         if self.since is not None and last.time.endswith("Z") and last.time < self.since:
             return False
         inside = (self.since, self.hook, self.slow, self.within)
@@ -57,7 +57,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return not looks_inside or self.accepts(entry.event)
 
     def accepts(self, event: TracedEvent) -> bool:
-        """Whether the event is one that is asked for."""
+        """Return True if the event matches."""
         return (
             (not self.events or event.event in self.events)
             and (not self.decisions or not self.decisions.isdisjoint(event.words))
@@ -71,12 +71,12 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def slowest(event: TracedEvent) -> float:
-    """How long its slowest hook took, in milliseconds."""
+    """Return how long the slowest hook took, in milliseconds."""
     return max((run.duration_ms for run in event.hooks), default=0.0)
 
 
 def is_within(payload: object, directory: str) -> bool:
-    """Whether an event's hooks worked in a directory or below it."""
+    """Return True if an event's hooks ran in a directory or below it."""
     cwd = payload.get("cwd") if isinstance(payload, dict) else None
     if not isinstance(cwd, str):
         return False
@@ -84,8 +84,8 @@ def is_within(payload: object, directory: str) -> bool:
 
 
 def moment(text: str, *, now: datetime) -> str:
-    """A time as people say it (``10m``, ``2 days ago``, ``yesterday``, ``14:30``, ``2026-03-01``),
-    as the log writes it. A day begins at midnight, here."""
+    """Read a time as people write it (``10m``, ``2 days ago``, ``yesterday``, ``14:30``,
+    ``2026-03-01``); return it as the log writes it. A day begins at local midnight."""
     said = " ".join(text.lower().split())
     try:
         if ago := _AGO.fullmatch(said):
@@ -99,17 +99,17 @@ def moment(text: str, *, now: datetime) -> str:
             time = datetime.fromisoformat(f"{day}T{clock[2] or '00:00':0>5}")
         else:
             time = datetime.fromisoformat(text.strip())
-        # A time without a zone is a local one.
+        # A time without a zone is local.
         return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
         raise HooklineError(
-            f"--since: {text!r} is no time; write 90s, 10m, 2h or 3d for how long ago, today, "
+            f"--since: {text!r} is not a time; write 90s, 10m, 2h or 3d for how long ago, today, "
             "yesterday, 14:30 for today, or 2026-03-01T14:30"
         ) from None
 
 
 class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook over all its runs; times are in milliseconds."""
+    """The latency of one hook over all its runs, in milliseconds."""
 
     hook: str
     runs: int
@@ -124,12 +124,12 @@ class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
 def latencies(
     events: Iterable[TracedEvent | Entry], *, hook: str | None = None
 ) -> list[HookLatency]:
-    """A row for each hook whose name contains ``hook``, the slowest first."""
+    """Return a row for each hook whose name contains ``hook``, the slowest first."""
     runs: dict[str, list[tuple[float, bool, bool]]] = {}
     for event in events:
         for run in event.hooks:
             if (hook is None or hook in run.hook) and not run.started:
-                # The whole run with its output would fill the memory with the log.
+                # Keeping whole runs with their output would hold the log in memory.
                 is_block = not _BLOCKS.isdisjoint(run.effects)
                 facts = (run.duration_ms, run.failed is not None, is_block)
                 runs.setdefault(run.hook, []).append(facts)
@@ -152,8 +152,8 @@ def latencies(
 
 
 def percentile(ascending: Sequence[float], percent: int) -> float:
-    """The least of the values that this many percent of them do not exceed: one of them, so that
-    each is a time that was measured."""
+    """Return the smallest value that this percentage of the values does not exceed, always a
+    measured one."""
     rank = -(-len(ascending) * percent // 100)
     return ascending[max(rank, 1) - 1]
 
@@ -171,10 +171,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 def last_outcomes(
     *, within: str | None = None, path: str | os.PathLike[str] | None = None
 ) -> dict[tuple[str, str], Outcome]:
-    """The last outcome by event and hook name, as far as the end of the log tells.
+    """Return the last outcome by event and hook name, from the end of the log.
 
-    ``within`` counts only what ran in that directory or below it, as hooks of other projects may
-    have the same names. Without a log, or with one that cannot be read, there are none.
+    ``within`` counts only runs in that directory or below it, because hooks of other projects may
+    have the same names. Without a readable log the result is empty.
     """
     found: dict[tuple[str, str], Outcome] = {}
     try:

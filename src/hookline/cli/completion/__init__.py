@@ -1,7 +1,7 @@
-"""``hookline completion``: a script for a shell to read; by itself it changes nothing.
+"""``hookline completion``: prints a completion script for a shell; it changes nothing itself.
 
-A shell is told all but the names of hooks. Those change with the directory, so a shell asks for
-them (``--names``) whenever they are wanted. What of a script does not change with the verbs is in
+The script has everything but the names of hooks. Those depend on the directory, so the script asks
+for them with ``--names`` each time. The parts of a script that do not depend on the verbs are in
 ``hookline.bash``, ``hookline.zsh`` and ``hookline.fish``.
 """
 
@@ -28,13 +28,13 @@ EXAMPLES = (
 )
 OPTIONS = (
     Option("shell", "SHELL", ", ".join(_SHELLS), default=(), count="*"),
-    # For the scripts themselves: the words of the line that is being completed follow.
+    # For the scripts: the words of the command line to complete follow.
     flag("--names", None),
 )
 
 Kind: TypeAlias = Literal["words", "hooks", "files", "directories", "input", "other"]
 
-# What a value is told by: what the help calls it, and where that says too little its name.
+# The kind of a value, by its label in the help; _WORDS and _HOOKS go by the option's name.
 _KINDS: Mapping[str, Kind] = {
     "FILE": "files",
     "FILE|DIR": "files",
@@ -42,7 +42,7 @@ _KINDS: Mapping[str, Kind] = {
     "JSON|@FILE|-": "input",
 }
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    # Ours, and of Claude Code's those that are fired here.
+    # Our events, and those of Claude Code that can be fired here.
     "event": (
         *(event.value for event in HookEventName),
         *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"),
@@ -52,7 +52,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "what": ("settings", "hooktest", "event", *(event.value for event in HookEventName)),
 }
 _HOOKS = ("name", "--hook")
-# A verb -> the hooks it is for; others are for all.
+# A verb -> the hooks that it offers; other verbs offer all.
 _FOR: Mapping[str, Callable[[HookRegistryEntry], bool]] = {
     "enable": lambda entry: not entry.enabled,
     "disable": lambda entry: entry.enabled and not entry.hook.managed,
@@ -61,7 +61,7 @@ _HELP = flag("-h --help", "show this help message and exit")
 
 
 class Value(msgspec.Struct, frozen=True):
-    """What an argument may be; ``label`` is how the help calls it, ``words`` are all there are."""
+    """What an argument may be; ``label`` is its name in the help, ``words`` are all its values."""
 
     label: str
     kind: Kind
@@ -69,7 +69,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class VerbGrammar(msgspec.Struct, frozen=True):
-    """A verb, its options, and what its argument may be; ``rest`` is that of any number of them."""
+    """A verb, its options, and its argument; ``rest`` is one that can be repeated."""
 
     name: str
     summary: str
@@ -79,11 +79,11 @@ class VerbGrammar(msgspec.Struct, frozen=True):
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Print the script, or for a script the names of hooks."""
+    """Print the script, or with ``--names`` the names of hooks."""
     if options.names:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         for name in _find_names(options.shell):
-            # One that the shell could not be told as it is would be a hook that is not there.
+            # A name that stdout cannot encode would complete to a hook that does not exist.
             if name.encode(encoding, "replace").decode(encoding) == name:
                 print(name)
         return 0
@@ -116,12 +116,12 @@ def run(options: Options, screen: Screen) -> int:
     else:
         print(script, end="")
     if screen.is_terminal and not options.json:
-        screen.note(("this is for the shell to read; its first lines say how", "faint"))
+        screen.note(("the shell reads this script; its first lines say how to install it", "faint"))
     return 0
 
 
 def read_value(option: Option) -> Value | None:
-    """What may be the value of an option or an argument, None for a flag."""
+    """Return what the value of an option or argument may be, None for a flag."""
     if option.is_flag:
         return None
     label = option.value or option.key
@@ -132,11 +132,11 @@ def read_value(option: Option) -> Value | None:
 
 
 def _find_names(words: Sequence[str]) -> list[str]:
-    """The hooks that a command line may name, given by its words behind ``hookline`` so far, out of
-    the settings that it would be run with.
+    """Return the hooks that a command line may name, from the settings that it would use; ``words``
+    are its words after ``hookline`` so far.
 
-    A name that would not show as it is cannot be told from another, and could steer a terminal:
-    it is left out.
+    A name with unprintable characters is left out: it could look like another, or control the
+    terminal.
     """
 
     def values(option: str) -> list[str]:
@@ -158,13 +158,13 @@ def _find_names(words: Sequence[str]) -> list[str]:
     entries = config.get_settings().entries
     names = (entry.name for entry in entries if is_meant is None or is_meant(entry))
     shown = [name for name in dict.fromkeys(names) if name.isprintable()]
-    # Before a -- such a name would be read as an option.
+    # Without a -- before it, such a name would be read as an option.
     return [name for name in shown if not name.startswith("-") or "--" in words]
 
 
 def complete_bash(script: str, grammar: Sequence[VerbGrammar]) -> str:
-    """The script for bash, 3.2 too, which macOS has: it takes the line apart by hand, since nothing
-    in it or in a hook's name may ever be expanded, as ``compgen -W`` would."""
+    """Return the script for bash, also for macOS's 3.2. It splits the line by hand, because the
+    line and hook names must not be expanded, as ``compgen -W`` would do."""
     cases = []
     for verb in grammar:
         flags = [name for option in verb.options for name in option.name.split()]
@@ -185,7 +185,7 @@ def complete_bash(script: str, grammar: Sequence[VerbGrammar]) -> str:
 
 
 def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
-    """The script for fish, which takes one line a completion, and quotes what it inserts."""
+    """Return the script for fish: one line for each completion; fish quotes what it inserts."""
 
     def quote(text: str) -> str:
         escaped = text.replace("\\", "\\\\").replace("'", "\\'")
@@ -201,8 +201,8 @@ def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
 
     lines = []
     for verb in grammar:
-        told = quote(verb.summary)
-        lines += ["", f"complete -c hookline -n __hookline_no_verb -a {verb.name} -d {told}"]
+        summary = quote(verb.summary)
+        lines += ["", f"complete -c hookline -n __hookline_no_verb -a {verb.name} -d {summary}"]
         start = f"complete -c hookline -n '__hookline_verb {verb.name}'"
         for option in verb.options:
             names = option.name.split()
@@ -212,7 +212,7 @@ def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
             lines.append(" ".join([start, *words, "-d", quote(option.help or "")]))
         argument = verb.argument or verb.rest
         if argument is not None and argument.kind == "words":
-            # One of them on the line is all that is wanted.
+            # Offered until one of them is on the line.
             given = " ".join(argument.words)
             condition = f"__hookline_verb {verb.name}; and not __fish_seen_subcommand_from {given}"
             lines.append(f"complete -c hookline -n '{condition}' -a '{given}'")
@@ -222,14 +222,14 @@ def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
 
 
 def complete_zsh(script: str, grammar: Sequence[VerbGrammar]) -> str:
-    """The script for zsh, whose own ``_arguments`` keeps count of options and arguments;
+    """Return the script for zsh, whose ``_arguments`` counts options and arguments, and whose
     ``compadd`` quotes."""
 
     def quote(text: str) -> str:
         return text.replace("'", "'\\''")
 
     def escape(text: str) -> str:
-        """A text inside a spec, where brackets and colons mean something."""
+        """Escape a text inside a spec, where brackets and colons have a meaning."""
         for character in "\\[]:":
             text = text.replace(character, f"\\{character}")
         return quote(text)
@@ -252,8 +252,7 @@ def complete_zsh(script: str, grammar: Sequence[VerbGrammar]) -> str:
             names, value = option.name.split(), read_value(option)
             others = "*" if option.again else f"({' '.join(names)})"
             for name in names:
-                # An option of one letter takes no equals sign; a value that may be left out
-                # needs one.
+                # A one-letter option takes no equals sign; an optional value needs one.
                 is_joined = value is not None and name.startswith("--") and option.count != "?"
                 spec = f"{others}{name}{'=' if is_joined else ''}[{escape(option.help or '')}]"
                 if value is not None:
@@ -269,5 +268,5 @@ def complete_zsh(script: str, grammar: Sequence[VerbGrammar]) -> str:
 
 
 def _read_needed_value(option: Option) -> Value | None:
-    """What must stand behind an option, None where nothing has to."""
+    """Return the value that an option requires, None if it requires none."""
     return None if option.count == "?" else read_value(option)

@@ -4,8 +4,8 @@
 # or, without the package bash-completion, this line in ~/.bashrc:
 #   eval "$(hookline completion bash)"
 
-# Splits the line before the cursor as the shell would: words, cur (the last), the quote that is
-# open in it, and head, the part of it that readline takes for another word.
+# Splits the line before the cursor as the shell would. Sets words, cur (the last word), quote (the
+# quote still open in it) and head (the part of it that readline treats as a separate word).
 _hookline_split() {
     local line=${COMP_LINE:0:COMP_POINT} char word='' began='' i
     words=() head='' quote=''
@@ -26,7 +26,7 @@ _hookline_split() {
         else
             word+=$char began=1
             if [[ $char == [:=@] && $COMP_WORDBREAKS == *"$char"* ]]; then
-                # Of these only an @ stays with what follows.
+                # Of these, only an @ stays with the text after it.
                 head=${word%@}
             fi
         fi
@@ -35,7 +35,7 @@ _hookline_split() {
     while [[ ${words[0]} == [A-Za-z_]*=* ]]; do words=("${words[@]:1}"); done
 }
 
-# Offers words that begin like the last one, quoted so that the shell takes them as they are.
+# Offers the words that begin with cur, quoted so that the shell takes them literally.
 _hookline_offer() {
     local word
     for word in "$@"; do
@@ -45,7 +45,7 @@ _hookline_offer() {
         case $quote in
             "'") word=${word//\'/\'\\\'\'} ;;
             '"')
-                # Nothing keeps a ! from the history there.
+                # A ! cannot be protected from history expansion inside double quotes.
                 if [[ $word == *'!'* ]]; then continue; fi
                 word=${word//\\/\\\\}
                 word=${word//\"/\\\"}
@@ -66,7 +66,7 @@ _hookline_hooks() {
 
 _hookline_files() {
     local file raw=''
-    # Then readline quotes them itself, and knows directories; but none behind an @.
+    # With this, readline quotes file names and marks directories itself; not after an @.
     if [[ $lead != *@ ]] && compopt -o filenames 2> /dev/null; then raw=1; fi
     while IFS= read -r file; do
         if [[ ! $raw && -d $file ]]; then
@@ -89,12 +89,12 @@ _hookline_value() {
             fi ;;
         words:*)
             local IFS=,
-            # They are our own, none of which a shell would expand.
+            # These words are our own, and the shell expands none of them.
             _hookline_offer ${1#words:} ;;
     esac
 }
 
-# What is behind an option, a number of arguments before it, or "options": sets expected.
+# Sets expected to what follows an option, a number of arguments, or "options".
 _hookline_grammar() {
     expected=''
     case $1:$2 in

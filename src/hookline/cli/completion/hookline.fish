@@ -1,7 +1,7 @@
 # Completion of hookline for fish. For every shell from now on:
 #   hookline completion fish > ~/.config/fish/completions/hookline.fish
 
-function __hookline_verb -d 'Whether the verb is this one'
+function __hookline_verb -d 'True if the verb is this one'
     set -l words (commandline -opc)
     test (count $words) -gt 1; and test "$words[2]" = $argv[1]
 end

@@ -1,7 +1,7 @@
 #compdef hookline
 # Completion of hookline for zsh. For every shell from now on, into a directory of your $fpath:
 #   hookline completion zsh > ~/.zfunc/_hookline
-# with "fpath=(~/.zfunc $fpath)" before "compinit" in ~/.zshrc; or, behind it, this line:
+# with "fpath=(~/.zfunc $fpath)" before "compinit" in ~/.zshrc; or, after it, this line:
 #   eval "$(hookline completion zsh)"
 
 _hookline_hooks() {

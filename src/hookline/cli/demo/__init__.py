@@ -60,7 +60,7 @@ _NARROW = 64
 
 
 def scripted_model() -> ScriptedProvider:
-    """A model that does what the prompt asks for, and does it badly."""
+    """Return a model that does what the prompt asks for, and does it badly."""
     return ScriptedProvider(
         [
             [call("web_fetch", url="https://example.com/where-to-put-keys")],
@@ -81,7 +81,7 @@ def scripted_model() -> ScriptedProvider:
 def make_watched_agent(
     project: Path, settings: list[Any], provider: ModelProvider, prompt: str, tell: Tell
 ) -> tuple[Hooks, Agent]:
-    """An agent in the project's work folder, and its hooks; ``tell`` hears of each step."""
+    """Return hooks and an agent in the project's work folder; each step is passed to ``tell``."""
     recorder = Recorder(prompt, tell)
     logger = Watch.from_environment(see=recorder.see)
     hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
@@ -89,7 +89,7 @@ def make_watched_agent(
     def show(response: Any) -> None:
         said = provider.conversation.read(response)
         text, calls = (said.text, said.calls) if said is not None else ("", ())
-        recorder.answered(text.strip(), is_last=not calls)
+        recorder.show_answer(text.strip(), is_last=not calls)
 
     agent = Agent(
         hooks,
@@ -97,7 +97,7 @@ def make_watched_agent(
         demo_tools(project / "work"),
         display="after_hooks",
         show=show,
-        # The demo asks nobody.
+        # Nobody is there to confirm.
         confirm=lambda _request: False,
         on_status=recorder.on_status,
         publish=recorder.publish,
@@ -107,7 +107,7 @@ def make_watched_agent(
 
 
 def run(options: Options, screen: Screen) -> int:
-    """One session in a scratch project; always 0."""
+    """Play one session in a scratch project; return 0."""
     provider: ScriptedProvider | LiveProvider = scripted_model()
     prompt, on = PROMPT, "a scripted model: no key, no network"
     if options.live is not None:
@@ -130,10 +130,9 @@ def run(options: Options, screen: Screen) -> int:
                 _show_step(screen, step, sum(not step.is_empty for step in steps))
                 screen.flush()
 
-        # Only the demo's own hooks: what the user has configured is not meant for a made-up
-        # session.
+        # Only the demo's own hooks: the user's hooks are not meant for a made-up session.
         settings: list[Any] = options.settings or [project / ".hookline" / "settings.json"]
-        # The scripts ask for python3, and the PATH may have none.
+        # The scripts start with python3, which may be missing from the PATH.
         interpreter = os.path.dirname(sys.executable)
         os.environ["PATH"] = os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)])
         hooks, agent = make_watched_agent(project, settings, provider, prompt, tell)
@@ -150,7 +149,7 @@ def run(options: Options, screen: Screen) -> int:
 
 
 async def _play(agent: Agent, provider: ScriptedProvider | LiveProvider, prompt: str) -> None:
-    """The session from its start to its end."""
+    """Run the session from its start to its end."""
     try:
         async with agent:
             await agent.run(prompt)
@@ -168,7 +167,7 @@ async def _play(agent: Agent, provider: ScriptedProvider | LiveProvider, prompt:
 
 @contextmanager
 def _make_project(options: Options) -> Iterator[Path]:
-    """The project's directory: ``--keep``'s, or one that is gone afterwards."""
+    """Make the project in the directory of ``--keep``, or in one that is deleted afterwards."""
     with ExitStack() as scratch:
         if options.keep:
             project = Path(os.path.abspath(options.keep))
@@ -185,13 +184,13 @@ def _make_project(options: Options) -> Iterator[Path]:
             if script.is_file():
                 copy = project / "hooks" / script.name
                 shutil.copyfile(script, copy)
-                # Wheels do not keep the bit.
+                # Wheels do not keep the executable bit.
                 copy.chmod(0o755)
         yield project
 
 
 def _show_step(screen: Screen, step: Step, number: int) -> None:
-    """A step: what happened, each hook with its time and decision, and what came of it."""
+    """Show a step: what happened, each hook with its time and decision, and the outcomes."""
     screen.line()
     shows = step.shows if len(step.shows) <= _LONGEST else step.shows[:_LONGEST] + "…"
     beside = shows if step.call is not None else ""
@@ -221,7 +220,7 @@ def _show_step(screen: Screen, step: Step, number: int) -> None:
 
 
 def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: str) -> None:
-    """The sum, and what to do next; for programs all that happened, and the sum."""
+    """Show the summary and what to do next; with ``--json`` print all steps and the summary."""
     answers = [each.answer for step in steps for each in step.fired]
     words = [outcome.word for step in steps for outcome in step.outcomes]
     counted: tuple[Word, ...] = ("blocked", "refused", "rewritten", "redacted")

@@ -1,4 +1,4 @@
-"""Which model ``--live`` talks to: the one whose name is given, else that of the first key set."""
+"""Chooses the model for ``--live``: the one named, or the default of the first key that is set."""
 
 import os
 import re
@@ -14,8 +14,8 @@ LiveProvider: TypeAlias = GenAIProvider | OpenAIProvider | AnthropicProvider
 
 
 class Family(NamedTuple):
-    """The models of one maker: the variables that hold a key, how their names begin, and the one
-    that is taken unless another is named."""
+    """The models of one maker: the variables that hold a key, a pattern of their names, and the
+    default model."""
 
     maker: str
     keys: tuple[str, ...]
@@ -25,11 +25,11 @@ class Family(NamedTuple):
 
     @property
     def has_key(self) -> bool:
-        """True if the environment has a key."""
+        """True if the environment has a key for these models."""
         return any(os.environ.get(key) for key in self.keys)
 
 
-# In the order in which keys are looked for.
+# In the order in which keys are tried.
 FAMILIES = (
     Family(
         "Google",
@@ -44,7 +44,7 @@ FAMILIES = (
 
 
 def live_model(model: str | None) -> LiveProvider:
-    """The provider of a model; a name that no family claims is for the first key that is set."""
+    """Return the provider of a model; an unknown name goes to the first key that is set."""
     named = [family for family in FAMILIES if model and re.match(family.names, model)]
     if named and not named[0].has_key:
         raise CommandError(f"{model} is a model of {named[0].maker}: set {named[0].keys[0]}")

@@ -1,6 +1,6 @@
-"""The steps of a session as a watcher tells them: what happened, what fired, what came of it.
+"""The steps of a session as a viewer sees them: what happened, which events fired, the outcomes.
 
-An event that says what it said the time before is no news: it is counted and not told again.
+An event whose hooks answer the same as last time is counted, but not shown again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.agent.turns import FunctionCall
 from hookline.answer import Answer, ProcessedHookResult
-from hookline.cli.demo.tools import describe, not_done
+from hookline.cli.demo.tools import describe, describe_block
 from hookline.cli.fire import decide
 from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
@@ -24,21 +24,21 @@ Word: TypeAlias = Literal[
 ]
 Tell: TypeAlias = Callable[["Step"], None]
 
-# Events that end a step, and how that step is told.
-_ALWAYS_TOLD: dict[EventName, str] = {
+# Events that end a step, and the text that introduces that step.
+_ALWAYS_SHOWN: dict[EventName, str] = {
     HookEventName.SESSION_START: "the session starts",
     HookEventName.BEFORE_AGENT: "the user asks:",
     HookEventName.SESSION_END: "the session ends",
 }
-_TOLD_AS_NEWS: dict[EventName, str] = {
+_SHOWN_IF_NEWS: dict[EventName, str] = {
     HookEventName.BEFORE_MODEL: "the agent is about to call the model",
     HookEventName.AFTER_AGENT: "the turn ends",
 }
 _BEFORE_MODEL = (HookEventName.BEFORE_TOOL_SELECTION, HookEventName.BEFORE_MODEL)
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
-# That hooks ran for these is no news yet.
-_TOLD_IF_SAID = (*_BEFORE_MODEL, HookEventName.AFTER_MODEL)
-# What a block means; that of a tool's event is the result of its call.
+# These are shown only if a hook answered something.
+_SHOWN_IF_ANSWERED = (*_BEFORE_MODEL, HookEventName.AFTER_MODEL)
+# What a block does; for a tool's events the result of the call says it.
 _BLOCKS: dict[EventName, str] = {
     HookEventName.BEFORE_AGENT: "the turn does not begin",
     HookEventName.BEFORE_MODEL: "the model is not called",
@@ -48,7 +48,7 @@ _BLOCKS: dict[EventName, str] = {
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What hooks changed, or what came of a call."""
+    """What hooks changed, or the result of a call."""
 
     word: Word
     text: str
@@ -68,7 +68,7 @@ class Fired(msgspec.Struct, frozen=True):
         return self.fired.event
 
     def find_changes(self) -> Iterator[Outcome]:
-        """What its hooks changed for the model or the user; a tool call has a result."""
+        """Yield what its hooks changed for the model or the user; a call has its own result."""
         answer, event, given = self.answer, self.event, self.fired.field
         if answer.context:
             yield Outcome("added", f"the model reads: {answer.context}")
@@ -90,7 +90,7 @@ class Fired(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Something that happened: ``shows`` is the very text it is about."""
+    """One step of the session; ``shows`` is the text it is about, such as the prompt."""
 
     says: str
     shows: str
@@ -100,11 +100,11 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to tell of it."""
+        """True if there is nothing to show."""
         return not (self.shows or self.outcomes or any(fired.is_news for fired in self.fired))
 
     def document(self) -> dict[str, Any]:
-        """The step for programs, with every hook that ran."""
+        """Return the step for ``--json``, with every hook that ran."""
         events = []
         for seen in self.fired:
             hooks = []
@@ -121,7 +121,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Watch(DebugLogger):
-    """Sees each event as it fires, and keeps the log that the environment asks for."""
+    """Passes each event on as it fires, and also writes the log if HOOKLINE_TRACE asks for it."""
 
     def __init__(self, *given: Any, see: Callable[..., None], **options: Any) -> None:
         super().__init__(*given, **options)
@@ -129,7 +129,7 @@ class Watch(DebugLogger):
 
     @property
     def enabled(self) -> bool:
-        """Events that no hook matched count as well."""
+        """Always True: events that no hook matched count as well."""
         return True
 
     def event(
@@ -141,13 +141,13 @@ class Watch(DebugLogger):
         event: str,
         target: str,
     ) -> None:
-        """Log the event, so that what is wrong with it is heard first, and hand it on."""
+        """Log the event first, so that its warnings come first, then pass it on."""
         super().event(processed, payload, session_id=session_id, event=event, target=target)
         self._see(processed, payload)
 
 
 class Recorder:
-    """Puts events into steps and tells each step when it is complete."""
+    """Groups events into steps, and passes each step to ``tell`` when it is complete."""
 
     def __init__(self, prompt: str, tell: Tell) -> None:
         self._prompt = prompt
@@ -155,16 +155,16 @@ class Recorder:
         self._open: list[Fired] = []
         self._last_said: dict[EventName, list[Any]] = {}
         self._of_calls: dict[int, list[Fired]] = {}
-        # Calls of one response run at once, each in a task of its own.
+        # Calls of one response run at the same time, each in its own task.
         self._of_this_call: ContextVar[list[Fired] | None] = ContextVar("call", default=None)
 
     def see(self, answer: Answer, payload: Mapping[str, Any] | None) -> None:
-        """An event has fired."""
+        """Record an event that has fired."""
         assert answer.fired is not None
         event = answer.fired.event
         said = [result.failed or result.output for result in answer.results]
         before, self._last_said[event] = self._last_said.get(event, []), said
-        is_news = any(said) if event in _TOLD_IF_SAID else bool(said)
+        is_news = any(said) if event in _SHOWN_IF_ANSWERED else bool(said)
         if event in _BEFORE_MODEL and said == before:
             is_news = False
         seen = Fired(answer.fired, answer, payload, is_news)
@@ -173,18 +173,18 @@ class Recorder:
             of_call.append(seen)
             return
         self._open.append(seen)
-        if event in _ALWAYS_TOLD or (event in _TOLD_AS_NEWS and self._has_news()):
-            says = {**_ALWAYS_TOLD, **_TOLD_AS_NEWS}[event]
-            self._close(says, self._prompt if event is HookEventName.BEFORE_AGENT else "")
+        if event in _ALWAYS_SHOWN or (event in _SHOWN_IF_NEWS and self._has_news()):
+            says = {**_ALWAYS_SHOWN, **_SHOWN_IF_NEWS}[event]
+            self._close_step(says, self._prompt if event is HookEventName.BEFORE_AGENT else "")
 
     def on_status(self, call: FunctionCall, status: CallStatus) -> None:
-        """A call of a tool has begun; what fires in its task from here on is its own."""
+        """Record that a tool call has begun; events in its task belong to it from now on."""
         if status is CallStatus.EXECUTING:
             fired = self._of_calls[id(call)] = []
             self._of_this_call.set(fired)
 
     def publish(self, done: ScheduledCall) -> None:
-        """A call of a tool is over."""
+        """Close the step of a tool call that has ended."""
         fired = self._of_calls.pop(id(done.call))
         self._open += fired
         verb, thing = describe(done.call)
@@ -202,18 +202,18 @@ class Recorder:
         elif any(each.answer.asks for each in fired):
             result = Outcome("blocked", "the user is asked, and in this demo says no")
         else:
-            result = Outcome("blocked", f"{not_done(done.call)}; the model reads the reason")
-        self._close(f"the model asks to {verb}", thing, [result], done.call)
+            result = Outcome("blocked", f"{describe_block(done.call)}; the model reads the reason")
+        self._close_step(f"the model asks to {verb}", thing, [result], done.call)
 
-    def answered(self, text: str, *, is_last: bool) -> None:
-        """The user is shown what the model says; it may have nothing to say beside its calls."""
+    def show_answer(self, text: str, *, is_last: bool) -> None:
+        """Close the step of a model's answer; its text may be empty if it only calls tools."""
         if text or self._has_news():
-            self._close("the model answers:" if is_last else "the model says:", text)
+            self._close_step("the model answers:" if is_last else "the model says:", text)
 
     def _has_news(self) -> bool:
         return any(fired.is_news for fired in self._open)
 
-    def _close(
+    def _close_step(
         self,
         says: str,
         shows: str = "",

@@ -1,7 +1,7 @@
-"""The tools of the demo's agent: whatever a model asks for, they reach nothing but one folder.
+"""The tools of the demo's agent: whatever a model asks for, they only reach one folder.
 
-Hooks and settings lie outside that folder, so what a model writes is never run; commands and
-fetches are not carried out at all.
+Hooks and settings are outside that folder, so nothing that a model writes is ever run; commands
+are not run and pages not fetched at all.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from hookline.wire import codec
 
 _LONGEST = 100_000
 
-# Tool -> how to say that a model asks for it, and the arguments that tell what for.
+# Tool -> the verb for what it does, and the arguments to show.
 _ASKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "write_file": ("write", ("file_path", "content")),
     "read_file": ("read", ("file_path",)),
@@ -28,13 +28,13 @@ _NOT_DONE = {"write_file": "nothing is written", "run_shell_command": "the comma
 
 
 def demo_tools(folder: Path) -> list[Tool]:
-    """Four tools as a coding agent has them."""
+    """Return four tools that a typical coding agent has."""
 
     def find_file(given: dict[str, Any]) -> Path:
-        """The file that the input names, if it lies in the folder, links followed."""
+        """Return the file that the input names; raise if its real path is outside the folder."""
         path = (folder / str(given.get("file_path", ""))).resolve()
         if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
-            raise PermissionError(f"{given.get('file_path')} is not a file of the demo's folder")
+            raise PermissionError(f"{given.get('file_path')} is not a file in the demo's folder")
         return path
 
     def write(given: dict[str, Any]) -> ToolResult:
@@ -52,7 +52,7 @@ def demo_tools(folder: Path) -> list[Tool]:
 
     def show_command(given: dict[str, Any]) -> ToolResult:
         command = str(given.get("command", ""))
-        said = f"This is a demo: the command was allowed and not run: {command}"
+        said = f"This is a demo: the command was allowed, but not run: {command}"
         return ToolResult(said, return_display=f"{command} (not run: a demo)")
 
     def refuse_fetch(given: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ def demo_tools(folder: Path) -> list[Tool]:
 
 
 def describe(call: FunctionCall) -> tuple[str, str]:
-    """What a model asks for in words, and the thing itself."""
+    """Return what a model asks for in words, and the text it is about."""
     verb, names = _ASKS.get(call.name, (f"call {call.name}", ()))
     if not names or any(not isinstance(call.args.get(name), str) for name in names):
         return f"call {call.name} with", codec.encode(call.args).decode("utf-8")
@@ -83,6 +83,6 @@ def describe(call: FunctionCall) -> tuple[str, str]:
     return (f"{verb} {first}:", rest[0]) if rest else (verb, first)
 
 
-def not_done(call: FunctionCall) -> str:
-    """What it means that a call was blocked."""
+def describe_block(call: FunctionCall) -> str:
+    """Return what does not happen because a call was blocked."""
     return _NOT_DONE.get(call.name, "the tool does not run")

@@ -1,7 +1,7 @@
-"""``hookline init``: a first hook that works, its settings and its tests; it overwrites nothing.
+"""``hookline init``: makes a first working hook, its settings and tests; overwrites nothing.
 
-Beside the settings go the schemas that editors read, for the settings and for the tests. The files
-are ``hooks/<event>.sh``, ``.py`` and ``.hooktest.json``, in which NAME is the hook's.
+It also writes the schemas of settings and tests, for editors. The templates are
+``hooks/<event>.sh``, ``.py`` and ``.hooktest.json``, where NAME stands for the hook's name.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ OPTIONS = (
 )
 
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "hooks")
-# Event -> what a hook of it is called unless it is given a name, and the tools that it is for.
+# Event -> the default name of its hook, and the hook's matcher.
 _EVENTS: dict[HookEventName, tuple[str, str | None]] = {
     HookEventName.BEFORE_TOOL: ("guard", "run_shell_command|write_file|replace"),
     HookEventName.AFTER_TOOL: ("after-edit", "write_file|replace"),
@@ -64,7 +64,7 @@ _EVENTS: dict[HookEventName, tuple[str, str | None]] = {
     HookEventName.PRE_COMPRESS: ("compression", None),
     HookEventName.NOTIFICATION: ("notify", None),
 }
-# Where editors find what settings and tests may say: beside the settings, and from a test's place.
+# The schemas that settings and tests refer to, for editors.
 _SETTINGS_SCHEMA = ".hookline/settings.schema.json"
 _TEST_SCHEMA = ".hookline/hooktest.schema.json"
 _INDENT = 2
@@ -72,8 +72,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be made: paths are those in the project, ``fire`` the words of a command that
-    shows it at work."""
+    """The hook to make; paths are relative to the project, ``fire`` is a command that runs it."""
 
     name: str
     event: HookEventName
@@ -84,7 +83,7 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
     fire: tuple[str, ...]
 
     def additions(self, present: Mapping[str, Any], *, has_schema: bool) -> dict[str, Any]:
-        """What the settings lack; ``has_schema`` is whether their schema is beside them."""
+        """Return what to add to the settings; ``has_schema``: their schema is beside them."""
         hook = {
             "type": "command",
             "name": self.name,
@@ -101,7 +100,7 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def next_steps(self, options: Options) -> list[tuple[list[str], str]]:
-        """Commands that work as they stand, from here, and what each is for."""
+        """Return commands that can be pasted as they are, and what each is for."""
         where = [] if options.cwd is None else ["--cwd", options.cwd]
         own = [option for file in options.settings or () for option in ("--settings", file)]
         steps = [
@@ -115,13 +114,13 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
             (["hookline", "trace", *where], "look back at what was recorded"),
         ]
         if own:
-            # Settings that are named on the command line are the user's own.
+            # Settings named on the command line need no trust.
             del steps[1]
         return steps
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Make the files, say what they are and what to do with them."""
+    """Make the files, then show them and what to do next."""
     event = read_event_name("--event: ", options.event)
     if not isinstance(event, HookEventName):
         raise CommandError(f"--event: {event} is Claude Code's; write its hooks into .claude/")
@@ -135,7 +134,7 @@ def run(options: Options, screen: Screen) -> int:
     settings = os.path.join(project, ".hookline", "settings.json")
     if options.settings:
         if len(options.settings) > 1:
-            raise CommandError("--settings: one file is enough, the hook goes into it")
+            raise CommandError("--settings: the hook goes into one file; name only one")
         settings = os.path.abspath(options.settings[0])
     updated, schemas = _make_files(hook, project, settings, is_own=not options.settings)
     steps = hook.next_steps(options)
@@ -168,14 +167,14 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def make_first_hook(event: HookEventName, language: str, name: str | None) -> FirstHook:
-    """The first hook of an event."""
+    """Return the first hook for an event, from its templates."""
     name = name or _EVENTS[event][0]
     stem = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event.value).lower()
     suffix = LANGUAGES[language]
     text = _read_template(f"{stem}.hooktest.json").replace(b'"NAME"', codec.encode(name))
     text = text.replace(b"{\n", b'{\n  "$schema": "../hooktest.schema.json",\n', 1)
     tests = codec.decode(text)
-    # The event of the first test, fired by hand and traced.
+    # A command that fires the event of the first test, and traces it.
     first = {**tests, **tests.get("tests", [{}])[0]}
     fire = ["HOOKLINE_TRACE=1", "hookline", "fire", event.value]
     if "tool" in first:
@@ -205,7 +204,7 @@ def _read_template(name: str) -> bytes:
 
 
 def _find_names(value: Any) -> set[str]:
-    """Every name in the settings, wherever it stands."""
+    """Return every name in the settings, at any depth."""
     if isinstance(value, Mapping):
         own = {value["name"]} if isinstance(value.get("name"), str) else set()
         return own.union(*map(_find_names, value.values()))
@@ -215,8 +214,8 @@ def _find_names(value: Any) -> set[str]:
 def _make_files(
     hook: FirstHook, project: str, settings: str, *, is_own: bool
 ) -> tuple[Updated, list[str]]:
-    """All files, or none of them where one exists or cannot be made; what became of the settings,
-    and the schemas that were not there."""
+    """Make all files, or none if one exists or cannot be made; return the settings' update and the
+    schemas that are new."""
     files = {
         os.path.join(project, hook.script): (hook.script_text, 0o777),
         os.path.join(project, hook.test): (hook.test_text, 0o666),
@@ -225,12 +224,12 @@ def _make_files(
         refuse_way_out(path, project)
         if os.path.lexists(path):
             shown = shown_path(path)
-            raise CommandError(f"{shown} exists already; choose another name with --name")
+            raise CommandError(f"{shown} already exists; choose another name with --name")
     if is_own:
         refuse_way_out(settings, project)
     if hook.name in _find_names(read_settings_text(settings).document.value):
         raise CommandError(
-            f"{shown_path(settings)} has a hook {hook.name} already; "
+            f"{shown_path(settings)} already has a hook {hook.name}; "
             "choose another name with --name"
         )
     made: list[str] = []
@@ -242,7 +241,7 @@ def _make_files(
         for place, describe in {**schemas, _TEST_SCHEMA: hooktest_schema}.items():
             path = os.path.join(project, place)
             refuse_way_out(path, project)
-            # One that is there may be of another version, or of another command just now.
+            # A schema that exists stays: it may be from another version or a parallel command.
             with contextlib.suppress(FileExistsError):
                 _make_file(path, write_schema(describe()).encode(), 0o666)
                 made.append(path)
@@ -257,7 +256,7 @@ def _make_files(
 
 
 def _make_file(path: str, text: bytes, mode: int) -> None:
-    """A file that was not there; it is gone again if it cannot be written."""
+    """Make a new file; delete it again if it cannot be written."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

@@ -1,4 +1,4 @@
-"""``hookline test``: hooks put to the test by events and expectations that are data."""
+"""``hookline test``: runs hook tests, which are files of events and expectations."""
 
 import os
 import sys
@@ -56,12 +56,12 @@ OPTIONS = (
     *_RECORDING_OPTIONS,
     *SOURCES,
 )
-# How often the watcher says that nothing happened, which is how it says that it has begun.
+# How often the watcher yields without a change; the first time says that it has started.
 _TURN_MS = 200
 
 
 def run(options: Options, screen: Screen) -> int:
-    """Run the tests, or record one; 0 if all passed, 1 if not or if there are none."""
+    """Run the tests, or record one; return 0 if all passed, 1 if not or if there are none."""
     if options.record is not None:
         from hookline.cli.test.record import record
 
@@ -103,7 +103,7 @@ def _run_tests(options: Options, screen: Screen) -> int:
             place = shown_path(str(unread.place))
             screen.note(("error:", "bad"), f" {place}: {unread.text}")
     if not tests:
-        # A run of no tests is a mistake in how it was asked for, and must not look like success.
+        # A run without tests is a mistake in the command, and must not look like success.
         raise CommandError(_explain_none(files, places, options.pattern))
     if not options.json:
         show_sum(screen, files, outcomes, left=len(tests) - len(outcomes))
@@ -112,11 +112,11 @@ def _run_tests(options: Options, screen: Screen) -> int:
 
 
 def _find_places(options: Options) -> list[str]:
-    """Where the options say that the tests are."""
+    """Return the places of the tests: those given, or else the project."""
     if options.places:
         return list(options.places)
     project = project_of(os.path.abspath(options.cwd or os.getcwd()), claude=options.claude)
-    # Reports of a run are read on other machines, where the project is elsewhere.
+    # Reports are read on other machines too, where the project has another path.
     return [min(project, os.path.relpath(project), key=len)]
 
 
@@ -138,9 +138,11 @@ def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern:
 
 
 def _watch(options: Options, screen: Screen) -> int:
-    """Run the tests, wait for a change, and again, until a signal ends it."""
+    """Run the tests again after each change, until a signal."""
     if options.json:
-        raise CommandError("--json prints one document, and --watch many results; leave one out")
+        raise CommandError(
+            "--json prints one document, but --watch has many results; leave one out"
+        )
     try:
         import watchfiles
     except ImportError:

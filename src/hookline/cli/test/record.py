@@ -1,4 +1,4 @@
-"""``hookline test --record``: from an event that is fired now, or from one of the trace."""
+"""``hookline test --record``: writes a test from an event fired now, or from the trace."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ from hookline.wire.events import HookEventName
 
 
 def record(options: Options, screen: Screen, fire: Fire) -> int:
-    """Write the test and say where it is."""
+    """Write the test and show where it is."""
     for name in ("watch", "junit", "pattern", "fail_fast"):
         if getattr(options, name):
             raise CommandError(
@@ -25,9 +25,9 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     project = project_of(os.path.abspath(options.cwd or os.getcwd()), claude=options.claude)
     name, path = recording_place(options.record, project)
     if os.path.lexists(path) and not options.force:
-        # Before any hook has run for nothing.
+        # Checked before any hook runs.
         shown = shown_path(path)
-        raise CommandError(f"{shown} exists already; pass --force to replace it, or another name")
+        raise CommandError(f"{shown} already exists; pass --force to replace it, or another name")
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
     elif options.places or options.input or options.tool or options.tool_input:
@@ -71,7 +71,7 @@ def _record_live(
     event = read_event_name("", options.places[0])
     payload = read_payload(options.places[0], options)
     read_event(options.places[0], payload)
-    # The test says in whose words its input is.
+    # The test keeps the event name under which its input was given.
     worded = payload.pop("hook_event_name", None) or options.places[0]
     runner = HookTestRunner(
         fire, cwd=options.cwd or project, trusted=options.trust, **find_sources(options)

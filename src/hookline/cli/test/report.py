@@ -1,4 +1,4 @@
-"""Hook tests on the screen: a line each as it ends, and for one that failed what is different."""
+"""Shows hook tests: a line for each as it ends, and for a failed one the difference."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,16 +11,16 @@ _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("sk
 
 
 def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) -> None:
-    """A test that has ended, below those that ended before it."""
+    """Show a test that has ended; ``before`` are those shown already."""
     test = outcome.test
     if not before or before[-1].test.file != test.file:
         screen.line((shown_path(test.file), "title"))
     why = f"  ({test.skip})" if outcome.status == "skipped" else ""
     time = "" if outcome.status == "skipped" else duration(outcome.duration)
     row = (_WORDS[outcome.status], (f"{time:>7}", "faint"), test.name + why)
-    # A name that takes several lines must not run below the words of the others.
+    # The further lines of a long name stay in its own column.
     screen.table([row], ("keep", "keep"))
-    # The signs of a difference are explained once.
+    # The signs of a difference are explained only once.
     is_explained = any(is_difference(failure) for each in before for failure in each.failures)
     for line in explain_outcome(
         outcome, say_time=duration, is_explained=is_explained, elsewhere="--json has them all"
@@ -33,7 +33,7 @@ def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) ->
 def show_sum(
     screen: Screen, files: Sequence[HookTestFile], outcomes: Sequence[Outcome], *, left: int
 ) -> None:
-    """The sum, and what to do next; ``left`` tests did not run."""
+    """Show the summary and what to do next; ``left`` tests did not run."""
     sums = _sum_up(files, outcomes)
     parts = [(f"{sums[word]} {word}", role) for word, (_, role) in _WORDS.items() if sums[word]]
     if sums["errors"]:
@@ -52,7 +52,7 @@ def show_sum(
 def make_document(
     files: Sequence[HookTestFile], outcomes: Sequence[Outcome], problems: Sequence[Any]
 ) -> dict[str, Any]:
-    """The document of ``test --json``."""
+    """Return the document of ``test --json``."""
     tests = []
     for outcome in outcomes:
         test = outcome.test
@@ -81,7 +81,7 @@ def make_document(
 
 
 def _sum_up(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """How many tests passed, failed and were skipped, and how much could not be read."""
+    """Count the tests that passed, failed, were skipped, and could not be read."""
     statuses: list[str] = [outcome.status for outcome in outcomes]
     return {
         "tests": len(statuses),

@@ -4,9 +4,8 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "AfterAgent", "prompt": "Fix the tests",
      "prompt_response": "Done.", "stop_hook_active": false}
 
-Exit 0 lets it end; exit 2 sends it back to work, and what is on stderr is its next prompt. Any
-other exit code, an exception too, means that this script failed, and the agent ends as if it were
-not there.
+Exit 0 lets the agent end; exit 2 sends it back to work, with stderr as its next prompt. Any other
+exit code, or an exception, means that this script failed, and the agent ends without it.
 """
 
 import json
@@ -14,7 +13,7 @@ import sys
 
 event = json.load(sys.stdin)
 
-# An agent that was sent back once already may end: otherwise it might never.
+# An agent that was already sent back once may end; otherwise it might loop forever.
 if "TODO" in event["prompt_response"] and not event.get("stop_hook_active"):
     print("your answer leaves a TODO; do it now, or say why it has to wait", file=sys.stderr)
     sys.exit(2)

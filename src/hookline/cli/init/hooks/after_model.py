@@ -4,9 +4,8 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "AfterModel", "llm_request": {…},
      "llm_response": {"candidates": [{"content": {"role": "model", "parts": ["Hi"]}}]}}
 
-Exit 0 goes on; exit 2 discards the answer, and what is on stderr is the reason. Any other exit
-code, an exception too, means that this script failed, and the agent goes on as if it were not
-there.
+After exit 0 the agent goes on; exit 2 discards the answer, and stderr is the reason. Any other exit
+code, or an exception, means that this script failed, and the agent goes on without it.
 """
 
 import json

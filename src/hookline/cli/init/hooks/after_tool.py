@@ -4,9 +4,9 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "AfterTool", "tool_name": "write_file",
      "tool_input": {"file_path": "app.py", "content": "…"}, "tool_response": {…}}
 
-Exit 0 goes on, with the JSON on stdout as the answer, if there is any; exit 2 puts what is on
-stderr in the place of the tool's result. Any other exit code, an exception too, means that this
-script failed, and the agent goes on as if it were not there.
+After exit 0 the agent goes on, and JSON on stdout, if any, is the answer; exit 2 replaces the
+tool's result with stderr. Any other exit code, or an exception, means that this script failed, and
+the agent goes on without it.
 """
 
 import json

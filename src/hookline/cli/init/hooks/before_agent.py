@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs before the agent takes up a prompt. The event is one JSON object on stdin, such as
+"""Runs before the agent starts on a prompt. The event is one JSON object on stdin, such as
 
     {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeAgent", "prompt": "Fix the tests"}
 
-Exit 0 goes on, with the JSON on stdout as the answer, if there is any; exit 2 refuses the prompt,
-and what is on stderr is the reason. Any other exit code, an exception too, means that this script
-failed, and the agent goes on as if it were not there.
+After exit 0 the agent goes on, and JSON on stdout, if any, is the answer; exit 2 refuses the
+prompt, and stderr is the reason. Any other exit code, or an exception, means that this script
+failed, and the agent goes on without it.
 """
 
 import json

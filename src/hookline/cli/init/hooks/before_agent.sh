@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs before the agent takes up a prompt. The event is one JSON object on stdin, such as
+# Runs before the agent starts on a prompt. The event is one JSON object on stdin, such as
 #   {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeAgent", "prompt": "Fix the tests"}
-# Exit 0 goes on, with the JSON on stdout as the answer, if there is any; exit 2 refuses the
-# prompt, and what is on stderr is the reason. Any other exit code means that this script failed,
-# and the agent goes on as if it were not there.
+# After exit 0 the agent goes on, and JSON on stdout, if any, is the answer; exit 2 refuses the
+# prompt, and stderr is the reason. Any other exit code means that this script failed, and the agent
+# goes on without it.
 
 event=$(cat)
 
-# A shell cannot read JSON: this looks at the text as it is, and so also sees what only looks like
-# a match. That is enough for a few words; for more use jq, or begin with `hookline init python`.
+# A shell cannot parse JSON: this searches the raw text, so it may also match text elsewhere in the
+# event. That is enough for simple checks; for more use jq, or start with `hookline init python`.
 if printf '%s' "$event" | grep -Eq 'AKIA[0-9A-Z]{16}'; then
   echo 'the prompt holds a secret; take it out and ask again' >&2
   exit 2

@@ -5,10 +5,9 @@
      "llm_request": {"model": "…", "messages": [{"role": "user", "content": "Hello"}],
                      "config": {"temperature": 1}}}
 
-Exit 0 goes on, with the JSON on stdout as the answer, if there is any: what it names in llm_request
-is changed. Exit 2 keeps the request from the model, and what is on stderr is the reason. Any other
-exit code, an exception too, means that this script failed, and the agent goes on as if it were not
-there.
+After exit 0 the agent goes on, and JSON on stdout, if any, is the answer: it changes the fields of
+llm_request that it names. Exit 2 keeps the request from being sent, and stderr is the reason. Any
+other exit code, or an exception, means that this script failed, and the agent goes on without it.
 """
 
 import json

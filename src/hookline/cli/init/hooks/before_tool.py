@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs before a tool does. The event is one JSON object on stdin, such as
+"""Runs before a tool runs. The event is one JSON object on stdin, such as
 
     {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeTool",
      "tool_name": "run_shell_command", "tool_input": {"command": "ls -l"}}
 
-Exit 0 lets it go on; exit 2 blocks, and what is on stderr is the reason.
-Any other exit code, an exception too, means that this script failed, and
-the agent goes on as if it were not there.
+Exit 0 lets the tool run; exit 2 blocks it, and stderr is the reason. Any
+other exit code, or an exception, means that this script failed, and the
+agent goes on without it.
 """
 
 import json

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Runs before a tool does. The event is one JSON object on stdin, such as
+# Runs before a tool runs. The event is one JSON object on stdin, such as
 #   {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeTool",
 #    "tool_name": "run_shell_command", "tool_input": {"command": "ls -l"}}
-# Exit 0 lets it go on; exit 2 blocks, and what is on stderr is the reason.
-# Any other exit code means that this script failed, and the agent goes on
-# as if it were not there.
+# Exit 0 lets the tool run; exit 2 blocks it, and stderr is the reason. Any
+# other exit code means that this script failed, and the agent goes on
+# without it.
 
 event=$(cat)
 
-# A shell cannot read JSON: this looks at the text as it is, and so also sees
-# what only looks like a match. That is enough for a few words; for more use
-# jq, or begin with `hookline init python`.
+# A shell cannot parse JSON: this searches the raw text, so it may also
+# match text elsewhere in the event. That is enough for simple checks; for
+# more use jq, or start with `hookline init python`.
 has() {
   printf '%s' "$event" | grep -Eq -e "$1"
 }

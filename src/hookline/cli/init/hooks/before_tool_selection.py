@@ -4,9 +4,9 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeToolSelection",
      "llm_request": {"model": "…", "messages": […]}, "available_tools": ["read_file", "glob"]}
 
-The JSON on stdout narrows them down: no other tools than these. Any exit code but 0 and 2, and an
-exception, means that this script failed, and the agent goes on as if it were not there; 2 leaves no
-tools at all.
+The JSON on stdout names the only tools that the model may use. Any exit code but 0 and 2, or an
+exception, means that this script failed, and the agent goes on without it; exit 2 leaves no tools
+at all.
 """
 
 import json

@@ -6,7 +6,7 @@ such as
      "message": "May I run make?", "notification_type": "ToolPermission"}
 
 Nothing can be blocked here; the JSON on stdout may have a message for the user. Any exit code but
-0, and an exception, means that this script failed, and the agent goes on as if it were not there.
+0, or an exception, means that this script failed, and the agent goes on without it.
 """
 
 import json
@@ -15,5 +15,5 @@ import sys
 event = json.load(sys.stdin)
 
 if event.get("notification_type") == "ToolPermission":
-    # This is the place for notify-send, osascript or a chat message.
+    # Call notify-send or osascript here, or send a chat message.
     print(json.dumps({"systemMessage": "The agent waits for your permission."}))

@@ -4,8 +4,8 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "PreCompress", "trigger": "auto"}
 
 where trigger is auto or manual. Nothing can be blocked here; the JSON on stdout may have a message
-for the user. Any exit code but 0, and an exception, means that this script failed, and the agent
-goes on as if it were not there.
+for the user. Any exit code but 0, or an exception, means that this script failed, and the agent
+goes on without it.
 """
 
 import json

@@ -4,8 +4,8 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "SessionStart", "source": "startup"}
 
 where source is startup, resume, clear or compress. Nothing can be blocked here; the JSON on stdout
-may add to what the agent knows. Any exit code but 0, and an exception, means that this script
-failed, and the agent goes on as if it were not there.
+may give the agent context. Any exit code but 0, or an exception, means that this script failed, and
+the agent goes on without it.
 """
 
 import json

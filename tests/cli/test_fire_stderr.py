@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookline.cli.screen import width_of
-from hookline.cli.stderr import cut_failure, take_first, take_what_matters
+from hookline.cli.stderr import cut_failure, shorten_reason, take_first, take_what_matters
 from tests.cli.command import (
     ESCAPE,
     answer,
@@ -271,3 +271,116 @@ def test_one_endless_line_is_cut() -> None:
 def test_a_failure_of_another_kind_is_whole() -> None:
     said = json.dumps({"a": 1}, indent=1)
     assert cut_failure(f"its answer cannot be read: {said}") == f"its answer cannot be read: {said}"
+
+
+@pytest.mark.parametrize(
+    ("number", "among", "shown"),
+    [(20, 1, 20), (21, 1, 20), (40, 3, 20), (40, 4, 15), (40, 20, 3), (40, 21, 3), (1, 60, 1)],
+)
+def test_hooks_that_succeeded_share_the_lines_of_the_screen(
+    number: int, among: int, shown: int
+) -> None:
+    text = "\n".join(map(str, range(number)))
+    excerpt = take_first(text, among=among)
+    assert excerpt.lines == text.split("\n")[:shown]
+    assert (excerpt.left_out, excerpt.is_trace) == (number - shown, False)
+
+
+def test_a_line_is_shortened_only_beyond_the_limit() -> None:
+    assert take_first("x" * 500, among=1).lines == ["x" * 500]
+    assert take_first("x" * 501, among=1).lines == ["x" * 500 + "… (+1 characters)"]
+
+
+def test_of_a_text_without_a_trace_the_last_five_lines_are_taken() -> None:
+    assert take_what_matters("1\n2\n3\n4\n5") == (["1", "2", "3", "4", "5"], 0, False)
+    assert take_what_matters("1\n2\n3\n4\n5\n6") == (["2", "3", "4", "5", "6"], 1, False)
+
+
+def test_a_failure_says_how_many_lines_are_left_out_and_where_they_are() -> None:
+    whole = "scan exited with code 1: 1\n2\n3\n4\n5"
+    assert cut_failure(whole) == whole
+    assert cut_failure("scan exited with code 1: 0\n1\n2\n3\n4\n5") == (
+        "scan exited with code 1; its stderr ends with\n1\n2\n3\n4\n5\n"
+        "1 more line; --json has them all"
+    )
+    killed = cut_failure("scan was killed by SIGKILL: -1\n0\n1\n2\n3\n4\n5", rest="see the log")
+    assert killed.endswith("\n5\n2 more lines; see the log")
+
+
+def test_a_trace_follows_the_failure_at_once_even_if_lines_are_left_out() -> None:
+    shown = cut_failure(f"scan exited with code 1: {CHAINED}")
+    assert shown.startswith("scan exited with code 1: pkg.Wrong: 2 errors\n")
+    assert shown.endswith(f"\n{len(CHAINED.splitlines()) - 5} more lines; --json has them all")
+
+
+def test_a_reason_beside_its_hook_has_five_lines_at_most() -> None:
+    assert shorten_reason("1\n2\n3\n4\n5") == "1\n2\n3\n4\n5"
+    assert shorten_reason("1\n2\n3\n4\n5\n6") == "1\n2\n3\n4\n5\n1 more line; --json has them all"
+
+
+NODE = """\
+/p/hooks/scan.js:2
+    throw new Error("a\\nb")
+    ^
+
+Error: a
+b
+c
+d
+    at own (/p/hooks/scan.js:2:11)
+    at Module._compile (node:internal/modules/cjs/loader:1:1)"""
+NODE_SYNTAX = """\
+/p/hooks/scan.js:2
+  let let = 1
+      ^^^
+
+SyntaxError: let is disallowed
+    at wrapSafe (node:internal/modules/cjs/loader:1:1)"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (NODE, ["Error: a", "at own (/p/hooks/scan.js:2:11)", "b", "c"]),
+        (
+            NODE_SYNTAX,
+            ["SyntaxError: let is disallowed", "/p/hooks/scan.js:2", "  let let = 1"],
+        ),
+        (
+            NODE_SYNTAX.replace("/p/hooks/scan.js:2", "node:internal/x:2"),
+            ["SyntaxError: let is disallowed"],
+        ),
+    ],
+)
+def test_what_matters_of_a_trace_of_node(text: str, lines: list[str]) -> None:
+    found = take_what_matters(text)
+    assert (found.lines, found.is_trace) == (lines, True)
+    assert found.left_out == len(text.splitlines()) - len(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    at own (/p/scan.js:2:11)",
+        "no error, but a place\n    at own (/p/scan.js:2:11)",
+        'Traceback (most recent call last):\n  File "/p/a.py", line 1, in b\n    c()',
+        'Traceback (most recent call last):\n  File "/p/a.py", line 1, in b\nno exception',
+    ],
+)
+def test_what_only_looks_like_a_trace_is_shown_as_other_text(text: str) -> None:
+    assert take_what_matters(text) == (text.split("\n"), 0, False)
+
+
+def test_a_trace_without_source_shows_the_frame_alone() -> None:
+    frames = 'File "/p/a.py", line 1, in b\n  File "/lib/python3.12/x.py", line 2, in y'
+    text = f"Traceback (most recent call last):\n  {frames}\nValueError"
+    assert take_what_matters(text).lines == ["ValueError", 'File "/p/a.py", line 1, in b']
+
+
+def test_a_trace_all_in_libraries_shows_the_last_frame() -> None:
+    frames = (
+        'File "/lib/python3.12/x.py", line 1, in x\n  File "/lib/python3.12/y.py", line 2, in y'
+    )
+    text = f"Traceback (most recent call last):\n  {frames}\nValueError: z"
+    last = 'File "/lib/python3.12/y.py", line 2, in y'
+    assert take_what_matters(text).lines == ["ValueError: z", last]

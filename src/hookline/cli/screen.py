@@ -237,7 +237,7 @@ def duration(milliseconds: float) -> str:
     """A time as people say it."""
     if milliseconds >= 1000:
         seconds = milliseconds / 1000
-        return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
+        return f"{seconds:.3g} s" if seconds < 100 else f"{seconds:.0f} s"
     return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.1f} ms"
 
 

@@ -1,5 +1,6 @@
 """The quick way to read a command line, and that argparse would read the same."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,16 @@ from hypothesis import strategies as st
 
 from hookline.cli import VERBS
 from hookline.cli.failures import CommandError
-from hookline.cli.options import COMMON, Option, load_verb, make_parser, read_quickly
+from hookline.cli.options import (
+    COMMON,
+    Option,
+    explain_unread,
+    load_verb,
+    make_parser,
+    read_event_name,
+    read_quickly,
+    run_verb,
+)
 
 OTHER_WORDS = ["BeforeTool", "-", "--", "-x", "--tool=x", "", "{}", "a b", "user", "block", "7"]
 
@@ -89,3 +99,54 @@ def test_a_value_of_another_type_is_left_to_argparse() -> None:
     table = (Option("--runs", "N", "how often", type=int),)
     assert read_quickly(table, []) is not None
     assert read_quickly(table, ["--runs", "3"]) is None
+
+
+def test_an_option_has_its_attribute_by_name_unless_one_is_given() -> None:
+    assert Option("--tool-input", "JSON", "").key == "tool_input"
+    assert Option("-k", "TEXT", "", attribute="pattern").key == "pattern"
+
+
+def test_a_command_line_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    file.write_text("{}")
+    for words, said in (
+        (["--cwd", str(file)], f"--cwd: {file} is not a directory"),
+        (["--settings", str(tmp_path)], f"--settings: {tmp_path} is a directory; name the file in"),
+        (["--settings", f"{file}x"], f"--settings: there is no file {file}x"),
+        (["--plugin", str(file)], f"--plugin: {file} is not a directory"),
+    ):
+        with pytest.raises(CommandError) as raised:
+            run_verb("list", "", words)
+        assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["BeforeTool", "--tol=x"], "hookline fire has no option --tol; did you mean --tool?"),
+        (["BeforeTool", "--zzzzz"], "has no option --zzzzz; `hookline fire --help` lists them"),
+        (["BeforeTool", "--", "--zzzzz"], "unrecognized arguments"),
+        (["BeforeTool", "--a b"], "unrecognized arguments"),
+        (["--no-trust", "--trust", "x"], "--trust: not allowed with"),
+    ],
+)
+def test_an_unknown_option_is_named_before_all_else(words: list[str], said: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        make_parser("fire", load_verb("fire"), "").parse_args(words)
+    assert said in str(raised.value)
+
+
+def test_one_file_of_claude_codes_is_it_and_several_are_them() -> None:
+    assert explain_unread(["/a"]).startswith("/a is not read; ")
+    assert explain_unread(["/a"]).endswith(" to read it")
+    assert explain_unread(["/a", "/b"]).startswith("/a, /b are not read; ")
+    assert explain_unread(["/a", "/b"]).endswith(" to read them")
+
+
+def test_an_unknown_event_names_the_nearest_of_either_family_or_all() -> None:
+    with pytest.raises(CommandError, match=r"^--event: .*did you mean BeforeTool"):
+        read_event_name("--event: ", "BeforeTol")
+    with pytest.raises(CommandError, match=r"did you mean PreToolUse"):
+        read_event_name("", "PreToolUs")
+    with pytest.raises(CommandError, match=r"the events are .*Notification, and Claude Code's"):
+        read_event_name("", "xyzzy")

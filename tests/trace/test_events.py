@@ -173,3 +173,54 @@ def test_the_end_of_an_async_hook_is_an_entry_of_its_own() -> None:
 def test_json_of_an_async_entry_says_so() -> None:
     (end,) = assembled(late("ended2", "14:03:12", ran("lint")))
     assert json.loads(codec.encode(end))["hooks"][0]["async"] is True
+
+
+def test_a_warning_belongs_to_its_hook_or_else_to_the_event() -> None:
+    common = {"id": "aaaaaa", "event": "BeforeTool"}
+    [event] = assembled(
+        warned("10:00:00", "of one", **common, hook="one"),
+        warned("10:00:00", "of none", **common),
+        fired("aaaaaa", "10:00:00", "BeforeTool", ran("one"), ran("two")),
+    )
+    assert event.warnings == ("of none",)
+    assert [run.warnings for run in event.hooks] == [("of one",), ()]
+
+
+def test_a_record_of_an_unknown_kind_is_passed_over() -> None:
+    [unknown] = records([{"kind": "later", "time": "2026-03-01T10:00:00Z", "id": "aaaaaa"}])
+    assembler = Assembler()
+    assert assembler.add(unknown) is None
+    assert assembler.unfinished() == []
+
+
+def test_events_without_an_end_are_given_out_once() -> None:
+    assembler = Assembler()
+    for record in records(session()[2][:-1]):
+        assert assembler.add(record) is None
+    assert [event.id for event in assembler.unfinished()] == ["block2"]
+    assert assembler.unfinished() == []
+
+
+def test_without_an_end_the_first_hook_of_the_strongest_effect_gives_the_reason() -> None:
+    asking = ran("ask", output={"decision": "ask", "reason": "sure?"})
+    second = {**DENIED, "hook": "other", "output": {"decision": "deny", "reason": "second"}}
+    *hooks, _ = fired("aaaaaa", "10:00:00", "BeforeTool", asking, DENIED, second)
+    [event] = assembled(hooks)
+    assert (event.words, event.reason) == (("blocked", "asked"), "that is a key")
+
+
+def test_words_are_effects_or_else_the_decision() -> None:
+    [event] = assembled(session()[2])
+    assert (event.words, [run.words for run in event.hooks]) == (
+        ("blocked",),
+        [("blocked",), ("ok",)],
+    )
+    [quiet] = assembled(session()[1])
+    assert quiet.words == ("no hook",)
+
+
+def test_a_hook_of_an_unknown_event_shows_its_failure_or_ok() -> None:
+    hooks = (ran("good"), ran("bad", exit_code=3, failed="exit"))
+    [event] = assembled(fired("aaaaaa", "10:00:00", "AfterLunch", *hooks))
+    assert [run.decision for run in event.hooks] == ["ok", "exit"]
+    assert event.find_change(event.hooks[0]) is None

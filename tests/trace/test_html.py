@@ -106,3 +106,21 @@ def test_the_page_has_the_words_of_the_screen_and_what_hooks_changed() -> None:
     }
     assert changes[places["narrow"], 0]["after"] == ["read_file"]
     assert (places["adding"], 0) not in changes
+
+
+def test_characters_that_turn_a_text_are_seen_as_escapes() -> None:
+    (shown,) = data_of(parts_of("a\u202eb\u2069c"))["events"][-1]["hooks"]
+    assert shown["stdout"] == "a\\u202eb\\u2069c"
+
+
+def test_the_change_of_all_hooks_is_told_apart_only_if_there_are_several() -> None:
+    new = {"hookSpecificOutput": {"tool_input": {"command": "ls"}}}
+    own: dict[str, Any] = {"tool_name": "t", "tool_input": {"command": "rm"}, "output": new}
+    rewriting = ran("h", output=new)
+    one = assembled(fired("single", "10:00:00", "BeforeTool", rewriting, **own))
+    two = assembled(fired("double", "10:00:00", "BeforeTool", ran("quiet"), rewriting, **own))
+    hooks = [
+        [each.get("hook") for each in data_of(Parts(page(events, total=1).decode()))["changes"]]
+        for events in (one, two)
+    ]
+    assert hooks == [[0], [1, None]]

@@ -8,7 +8,7 @@ import pytest
 
 from hookline.debuglog import JsonLinesSink
 from hookline.errors import HooklineError
-from hookline.trace.log import TraceLog, read_record, read_tail
+from hookline.trace.log import Skipped, TraceLog, read_record, read_tail
 from tests.trace.logs import DAY, warned, written
 
 
@@ -224,3 +224,19 @@ def test_the_tail_goes_on_in_the_file_before_while_there_is_room(path: Path) -> 
     assert tail(2 * size) == ["d", "c"]
     assert tail(2 * size - 1) == ["d"]
     assert tail(0) == []
+
+
+def test_what_was_skipped_is_said_in_one_line() -> None:
+    assert str(Skipped()) == ""
+    assert str(Skipped(foreign=2, torn=3, truncated=1)) == (
+        "left out 2 lines that are no record of hookline's; "
+        "left out a line that was only half written; the log was cut short while it was read"
+    )
+
+
+def test_blank_lines_are_no_foreign_ones(path: Path) -> None:
+    path.write_bytes(b"\n  \n" + line("a") + b"\n ")
+    log = TraceLog(path)
+    assert messages(log) == ["a"]
+    log.close()
+    assert str(log.skipped) == ""

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from hookline.debuglog import default_trace_file
 from hookline.errors import HooklineError
 from hookline.trace.events import Assembler
-from hookline.trace.queries import Filter, last_outcomes, latencies, moment, percentile
+from hookline.trace.queries import (
+    Filter,
+    is_within,
+    last_outcomes,
+    latencies,
+    moment,
+    percentile,
+)
 from tests.trace.logs import DENIED, FAILED, fired, ran, session, warned, written
 from tests.trace.test_events import assembled, records
 
@@ -174,3 +181,35 @@ def test_how_long_an_async_hook_takes_counts_its_end_and_no_block() -> None:
     ended = fired("ended2", "14:03:14", "BeforeTool", {**DENIED, "async": True})
     (row,) = latencies(assembled(began, ended))
     assert (row.runs, row.max_ms, row.blocks) == (1, 12.4, 0)
+
+
+def test_bounds_belong_to_what_is_asked_for() -> None:
+    slow, fast = ran("slow", 200.0), ran("fast", 190.0)
+    events = assembled(
+        fired("slow22", "10:00:00", "BeforeTool", slow),
+        fired("fast22", "10:00:00", "BeforeTool", fast),
+    )
+    assert [e.id for e in events if Filter(slow=200.0).accepts(e)] == ["slow22"]
+    assert Filter(since=events[0].time).accepts(events[0])
+    assert not Filter(since=events[1].time).accepts(events[0])
+
+
+def test_an_event_without_hooks_is_never_slow_nor_within_a_directory() -> None:
+    [event] = assembled(fired("empty2", "10:00:00", "BeforeModel"))
+    assert Filter(slow=0.0).accepts(event)
+    assert not Filter(slow=0.1).accepts(event)
+    assert not Filter(within="/").accepts(event)
+
+
+def test_hooks_that_take_equally_long_are_sorted_by_name() -> None:
+    event = fired("equal2", "10:00:00", "BeforeTool", ran("b"), ran("c", 6.0), ran("a"))
+    assert [row.hook for row in latencies(assembled(event))] == ["c", "a", "b"]
+
+
+def test_a_directory_of_the_same_beginning_is_another_one() -> None:
+    assert is_within({"cwd": "/a/b"}, "/a/b")
+    assert is_within({"cwd": "/a/b/c"}, "/a/b")
+    assert not is_within({"cwd": "/a/bc"}, "/a/b")
+    assert not is_within({"cwd": "/a"}, "/a/b")
+    assert not is_within({"cwd": 1}, "/")
+    assert not is_within(None, "/")

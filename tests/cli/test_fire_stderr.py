@@ -350,6 +350,15 @@ SyntaxError: let is disallowed
             NODE_SYNTAX.replace("/p/hooks/scan.js:2", "node:internal/x:2"),
             ["SyntaxError: let is disallowed"],
         ),
+        (
+            NODE_SYNTAX.replace("/p/hooks/scan.js:2", "/p/node_modules/x.js:2"),
+            ["SyntaxError: let is disallowed"],
+        ),
+        (
+            NODE_SYNTAX.replace("/p/hooks/scan.js:2", "a warning"),
+            ["SyntaxError: let is disallowed"],
+        ),
+        ("Error: a\n    at own (/p/x.js:2:11)", ["Error: a", "at own (/p/x.js:2:11)"]),
     ],
 )
 def test_what_matters_of_a_trace_of_node(text: str, lines: list[str]) -> None:

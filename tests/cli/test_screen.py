@@ -260,6 +260,14 @@ def test_a_document_is_one_line_but_pretty_on_a_terminal() -> None:
     assert terminal.getvalue() == '{\n  "a": "\\u202e\\udb40\\udc01"\n}\n'
 
 
+def test_a_document_follows_the_lines_before_it_in_utf_8() -> None:
+    raw = io.BytesIO()
+    screen = Screen(io.TextIOWrapper(raw, encoding="ascii"), None)
+    screen.line("first")
+    screen.document("\u00e9")
+    assert raw.getvalue() == b'first\n"\xc3\xa9"\n'
+
+
 def test_a_raw_line_is_neither_wrapped_nor_styled() -> None:
     stream = Terminal()
     Screen(stream, None).raw_line("x " * 100 + "\x1b[31m")

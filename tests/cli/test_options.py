@@ -13,6 +13,7 @@ from hookline.cli.options import (
     COMMON,
     Option,
     explain_unread,
+    flag,
     load_verb,
     make_parser,
     read_event_name,
@@ -99,6 +100,12 @@ def test_a_value_of_another_type_is_left_to_argparse() -> None:
     table = (Option("--runs", "N", "how often", type=int),)
     assert read_quickly(table, []) is not None
     assert read_quickly(table, ["--runs", "3"]) is None
+
+
+def test_a_flag_is_false_until_it_is_given() -> None:
+    table = (flag("--json", ""),)
+    read = [read_quickly(table, words) for words in ([], ["--json"])]
+    assert [options and options.json for options in read] == [False, True]
 
 
 def test_an_option_has_its_attribute_by_name_unless_one_is_given() -> None:

@@ -224,3 +224,17 @@ def test_a_hook_of_an_unknown_event_shows_its_failure_or_ok() -> None:
     [event] = assembled(fired("aaaaaa", "10:00:00", "AfterLunch", *hooks))
     assert [run.decision for run in event.hooks] == ["ok", "exit"]
     assert event.find_change(event.hooks[0]) is None
+
+
+def test_a_change_is_found_for_a_known_event_with_an_answer_alone() -> None:
+    new = {"hookSpecificOutput": {"tool_input": {"command": "ls"}}}
+    hooks = (ran("quiet"), ran("h", output=new), {**ran("late", output=new), "async": True})
+    own: Json = {"tool_name": "t", "tool_input": {"command": "rm"}, "output": new}
+    [event] = assembled(fired("aaaaaa", "10:00:00", "BeforeTool", *hooks, **own))
+    changes = [event.find_change(run) is not None for run in (None, *event.hooks)]
+    assert changes == [True, False, True, False]
+    own["output"] = None
+    [unanswered] = assembled(fired("aaaaaa", "10:00:00", "BeforeTool", *hooks, **own))
+    assert unanswered.find_change() is None
+    [unknown] = assembled(fired("aaaaaa", "10:00:00", "AfterLunch", hooks[1]))
+    assert unknown.find_change(unknown.hooks[0]) is None

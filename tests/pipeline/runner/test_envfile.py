@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
+from hookline.pipeline.runner import envfile
 from hookline.pipeline.runner.envfile import read_exports
 from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
@@ -144,6 +145,7 @@ async def test_of_a_cancelled_hook_nothing_stays() -> None:
     ("command", "warning"),
     [
         ("rm $CLAUDE_ENV_FILE", None),
+        ("rm -r ${CLAUDE_ENV_FILE%/*}", None),
         ("rm $CLAUDE_ENV_FILE; mkfifo $CLAUDE_ENV_FILE", "it is not a regular file"),
         ("rm $CLAUDE_ENV_FILE; mkdir $CLAUDE_ENV_FILE", "Is a directory"),
         ("head -c 131073 /dev/zero > $CLAUDE_ENV_FILE", "longer than 131072 bytes"),
@@ -347,3 +349,74 @@ async def test_a_file_exactly_at_the_limit_is_read() -> None:
 def test_of_lines_that_were_left_out_five_are_named(lines: int, more: str) -> None:
     _, left_out = read_exports("true\n" * lines, {})
     assert left_out == "; ".join(f"line {n}: 'true' is not an export" for n in range(1, 6)) + more
+
+
+READ = [
+    ("typeset -x A=1; export -- B=2; export -p; declare -gprx C=3", {"A": "1", "B": "2", "C": "3"}),
+    ("export A=1; A=2; A+=3", {"A": "23"}),
+    ("export A=1 &&\nexport B=$A && declare -x C=$B", {"A": "1", "B": "1", "C": "1"}),
+    ("export A=~/x:~/y B='~/z'", {"A": "/home/me/x:/home/me/y", "B": "~/z"}),
+    ("export C=~ D=~/'a b' E=a~b", {"C": "/home/me", "D": "/home/me/a b", "E": "a~b"}),
+    ("A=1\nexport B=$A A+=2", {"A": "12", "B": "1"}),
+    ("export A=${NONE:-other} B=${HOME:-other} C=$NONE", {"A": "other", "B": "/home/me", "C": ""}),
+]
+
+
+@pytest.mark.parametrize(("text", "exports"), READ)
+def test_what_a_shell_would_export_is_read_whole(text: str, exports: Json) -> None:
+    assert read_exports(text, ENVIRON) == (exports, "")
+
+
+LEFT_OUT = [
+    ("export A=~/'x':~/y B=2", {"B": "2"}, ["1: only a shell can make A"]),
+    ("export A=* B={a,b}", {"A": "*"}, ["1: only a shell can make B"]),
+    ("export $((2)) A=1", {"A": "1"}, ["1: only a shell can make this"]),
+    (
+        "HOME=$(pwd)\nHOME=/x\nexport A=$HOME HOME",
+        {"A": "/x", "HOME": "/x"},
+        ["1: this needs a shell"],
+    ),
+    ("export A=1\n(A=2)\nexport B=$A", {"A": "1", "B": "1"}, ["2: this needs a shell"]),
+    ("true |\nexport A=1; export B=2", {"B": "2"}, ["1: this needs a shell"]),
+    ("\n\nexport A=1 |", {}, ["3: this needs a shell"]),
+    ("true 'x\n' y", {}, ["1: 'true' is not an export"]),
+    ("'x\n' y\ntrue", {}, ["1: this is not an export", "3: 'true' is not an export"]),
+    (
+        "export -n A=1; true -n",
+        {},
+        ["1: 'export -n' is not an export", "1: 'true' is not an export"],
+    ),
+    ("export A=$'\\x00' B=2", {"B": "2"}, ["1: the value of A contains a NUL character"]),
+]
+
+
+@pytest.mark.parametrize(("text", "exports", "left_out"), LEFT_OUT)
+def test_what_was_left_out_is_named_by_its_line_and_the_rest_is_read(
+    text: str, exports: Json, left_out: list[str]
+) -> None:
+    said = "; ".join(f"line {line}" for line in left_out)
+    assert read_exports(text, ENVIRON) == (exports, said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HOME=$(pwd)\nexport A=$HOME",
+        "true\nexport A=$NONE",
+        "export A=1\nif x\nthen\nA=2\nfi",
+        "A=1\nif x; then A=2; fi\nexport A",
+    ],
+)
+def test_a_value_that_a_left_out_command_may_have_changed_is_not_exported(text: str) -> None:
+    exports, left_out = read_exports(f"{text}\nexport B=2", ENVIRON)
+    assert exports == {"B": "2"}
+    assert left_out
+
+
+@pytest.mark.parametrize(("value", "exports"), [("12345678", {"A": "12345678"}), ("123456789", {})])
+def test_values_may_come_to_exactly_the_limit(
+    value: str, exports: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(envfile, "_MOST_MADE", len("A=12345678"))
+    found, left_out = read_exports(f"export A={value}", ENVIRON)
+    assert (found, bool(left_out)) == (exports, not exports)

@@ -126,3 +126,17 @@ def test_in_a_home_that_is_the_project_it_is_kept_as_everywhere() -> None:
     ours = f"{os.environ['XDG_STATE_HOME']}/hookline/pycache"
     assert prefix_of(os.environ["HOME"]) == ours
     assert prefix_of("/") == ours
+
+
+def test_without_a_place_python_is_told_to_write_none(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", f"{project.path}/state")
+    env = make_environment(Redaction(), {"HOOKLINE_PROJECT_DIR": str(project.path)}, {})
+    assert env["PYTHONPYCACHEPREFIX"] == "/dev/null/pycache"
+    assert env["PYTHONDONTWRITEBYTECODE"] == "1"
+
+
+def test_a_place_that_can_be_no_path_is_left_for_its_author_to_correct() -> None:
+    assert prefix_of("/project", {"PYTHONPYCACHEPREFIX": "/a\0b"}) == "/a\0b"

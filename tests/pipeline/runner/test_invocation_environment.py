@@ -195,3 +195,26 @@ def test_the_entries_of_an_environment_are_encoded_once() -> None:
     assert encode_entries({"A": "b"}) == [b"A=b"]
     with pytest.raises(ValueError, match="illegal environment variable name"):
         encode_entries({"A=B": "c"})
+
+
+KIB = 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems say themselves how much it is")
+@pytest.mark.parametrize(
+    ("stack", "most"),
+    [
+        (8192 * KIB, 2048 * KIB - 128 * KIB),
+        (1024 * KIB, 128 * KIB),
+        (256 * KIB, 64 * KIB),
+        (65536 * KIB, 6144 * KIB - 128 * KIB),
+        (-1, 6144 * KIB - 128 * KIB),
+    ],
+)
+def test_variables_may_take_what_the_stack_allows_less_room_for_the_arguments(
+    stack: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (stack, stack))
+    assert invocation._find_most_bytes() == most

@@ -370,3 +370,56 @@ def test_a_writer_hears_that_the_other_end_of_a_full_pipe_was_closed() -> None:
 
     PollLoop().run(watch())
     os.close(writing)
+
+
+def test_told_twice_to_give_up_so_is_all_that_was_gathered() -> None:
+    loop = PollLoop()
+    told: list[str] = []
+
+    async def take_leave() -> None:
+        for _ in range(2):
+            try:
+                await pause(5)
+            except Cancelled:
+                told.append("again")
+                loop.call_at(loop.time(), loop.cancel)
+
+    async def both() -> None:
+        loop.call_at(loop.time(), loop.cancel)
+        await gather([take_leave()])
+
+    with pytest.raises(Cancelled):
+        loop.run(both())
+    assert told == ["again", "again"]
+
+
+def test_timers_of_the_same_time_fire_in_the_order_they_were_set() -> None:
+    fired: list[int] = []
+
+    async def three() -> None:
+        loop = running_loop()
+        when = loop.time() + 0.005
+        for number in range(3):
+            loop.call_at(when, lambda number=number: fired.append(number))  # type: ignore[misc]
+        await pause(0.01)
+
+    PollLoop().run(three())
+    assert fired == [0, 1, 2]
+
+
+def test_a_loop_in_a_loop_gives_way_to_it_again() -> None:
+    async def outer() -> tuple[bool, bool]:
+        here = running_loop()
+        inner = PollLoop().run(pause(0))
+        return inner is not here, running_loop() is here
+
+    assert PollLoop().run(outer()) == (True, True)
+
+
+def test_to_remove_what_was_never_added_is_fine() -> None:
+    async def remove() -> None:
+        loop = running_loop()
+        loop.remove_reader(0)
+        loop.remove_writer(0)
+
+    PollLoop().run(remove())

@@ -218,3 +218,18 @@ def test_variables_may_take_what_the_stack_allows_less_room_for_the_arguments(
 
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (stack, stack))
     assert invocation._find_most_bytes() == most
+
+
+@pytest.mark.parametrize(("less", "left_out"), [(0, []), (1, ["LONG"])])
+def test_variables_may_take_exactly_the_bytes_that_the_system_accepts(
+    less: int, left_out: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes its text, a NUL and a pointer of eight bytes."""
+    monkeypatch.setattr(os, "environ", {})
+    given = {"LONG": f"\u00fc{'x' * 70_000}", "SMALL": "s"}
+    whole = make_environment(Redaction(), given, {})
+    taken = sum(len(f"{name}={value}".encode()) + 1 + 8 for name, value in whole.items())
+    monkeypatch.setattr(invocation, "_find_most_bytes", lambda: taken - less)
+    invocation._make_environment.cache_clear()
+    assert [*make_environment(Redaction(), given, {}).left_out] == left_out
+    invocation._make_environment.cache_clear()

@@ -423,3 +423,8 @@ def test_to_remove_what_was_never_added_is_fine() -> None:
         loop.remove_writer(0)
 
     PollLoop().run(remove())
+
+
+def test_without_asyncio_no_loop_of_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "asyncio")
+    assert not is_running_asyncio()

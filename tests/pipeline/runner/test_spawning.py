@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import resource
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline.pipeline.runner.invocation import explain_spawn_failure
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
 from tests.harness.scratch import Project
 
@@ -197,3 +199,21 @@ def test_no_processes_left() -> None:
     command = [sys.executable, "-c", NO_PROCESSES_LEFT]
     program = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert "cannot start 'true': there are too many processes" in program.stdout, program.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EMFILE, "x"), "this process has too many files open"),
+        (OSError(errno.ENFILE, "x"), "the system has too many files open"),
+        (OSError(errno.EAGAIN, "x"), "there are too many processes"),
+        (OSError(errno.ENOMEM, "x"), "there is not enough memory"),
+        (OSError(errno.ETXTBSY, "x"), "another process is writing to it"),
+        (OSError(errno.EIO, "it broke"), "it broke; correct that"),
+        (OSError("no number"), "no number; correct that"),
+        (RuntimeError("odd"), "odd; correct its command or environment"),
+    ],
+    ids=str,
+)
+def test_whatever_the_system_says_comes_with_a_remedy(error: Exception, said: str) -> None:
+    assert explain_spawn_failure(error, ["true"], "/", {"A": "b"}).startswith(said)

@@ -15,6 +15,16 @@ from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
 from tests.pipeline.runner.contained import appears
 from tests.pipeline.runner.planned import TOOL, function, rules, run, run_one, script
+from tests.pipeline.runner.test_guard import guards
+
+READ: Json = {
+    "session_id": "s",
+    "transcript_path": "",
+    "cwd": "/",
+    "timestamp": "2026-01-01",
+    "tool_name": "Read",
+    "tool_input": {"file_path": "/work/a"},
+}
 
 
 async def test_parallel_hooks_run_at_the_same_time_and_results_keep_plan_order() -> None:
@@ -248,15 +258,15 @@ async def test_a_hook_of_a_sequence_runs_if_its_condition_fits_the_changed_call(
         "touch ran", dialect="claude", dialect_event="PreToolUse", condition="Read(//work/**)"
     )
     change = {"hookSpecificOutput": {"tool_input": {"file_path": path}}}
-    base = {"session_id": "s", "transcript_path": "", "cwd": "/", "timestamp": "2026-01-01"}
-    payload = {**base, "tool_name": "Read", "tool_input": {"file_path": "/work/a"}}
-    results = await run(function(lambda _input: change), guard, payload=payload, sequential=True)
+    results = await run(function(lambda _input: change), guard, payload=READ, sequential=True)
     assert (len(results), Path("ran").exists()) == (1 + runs, runs)
 
 
 async def test_the_condition_of_the_first_hook_was_judged_by_the_planner() -> None:
-    hook = script("touch ran", dialect_event="", condition="never")
-    (result,) = await run(hook, sequential=True)
+    hook = script(
+        "touch ran", dialect="claude", dialect_event="PreToolUse", condition="Read(//other/**)"
+    )
+    (result,) = await run(hook, payload=READ, sequential=True)
     assert (result.success, Path("ran").exists()) == (True, True)
 
 
@@ -313,3 +323,21 @@ async def test_only_a_hook_that_ran_took_time() -> None:
     )
     assert (ran.failed, refused.failed) == ("error", "untrusted")
     assert ran.duration > 0 == refused.duration
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
+async def test_a_command_after_the_end_of_the_system_runs_and_leaves_no_process() -> None:
+    runner = HookRunner()
+    runner.dispose()
+    plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (script("echo '{}'"),), False)
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    (result,) = await runner.execute_plan(plan, document, rules())
+    assert (result.success, result.output) == (True, {})
+    assert guards() == []
+
+
+async def test_an_event_that_cannot_be_put_in_a_hooks_dialect_fails_the_hook() -> None:
+    hook = script("touch ran", dialect="claude", dialect_event="PreToolUse")
+    payload = {**READ, "tool_input": {"a": object()}}
+    result = await run_one(hook, payload=payload)
+    assert (result.failed, Path("ran").exists()) == ("malformed", False)

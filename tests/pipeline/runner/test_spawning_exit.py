@@ -68,6 +68,21 @@ async def test_an_end_is_reported_once_however_often_one_asks(
 
 
 @pytest.mark.parametrize("kind", WATCHES)
+async def test_of_a_child_that_runs_nothing_is_reported_and_nobody_waits(
+    kind: type[PidfdWatch | ThreadWatch],
+) -> None:
+    reports: list[int | None] = []
+    child = start("sleep", "5")
+    watch = kind(child, asyncio.get_running_loop(), reports.append)
+    watch.poll()
+    assert (reports, is_reaped(child)) == ([], False)
+    os.kill(child, signal.SIGKILL)
+    await comes_true(lambda: reports == [signal.SIGKILL])
+    watch.poll()
+    assert reports == [signal.SIGKILL]
+
+
+@pytest.mark.parametrize("kind", WATCHES)
 async def test_a_child_nobody_watches_any_more_is_still_reaped(
     kind: type[PidfdWatch | ThreadWatch],
 ) -> None:

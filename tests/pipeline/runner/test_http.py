@@ -30,7 +30,7 @@ async def test_without_httpx_the_hook_fails_and_says_what_to_install(
 
 async def test_a_url_that_is_refused_is_refused_without_httpx_too() -> None:
     result = await run_one(HttpHook(name="h", url="ftp://h/", source=HookSource.USER))
-    assert result.failed == "error"
+    assert (result.success, result.failed, result.output) == (False, "error", None)
 
 
 def test_events_of_commands_load_nothing_of_http(tmp_path: Path) -> None:

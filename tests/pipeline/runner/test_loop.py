@@ -428,3 +428,15 @@ def test_to_remove_what_was_never_added_is_fine() -> None:
 def test_without_asyncio_no_loop_of_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "asyncio")
     assert not is_running_asyncio()
+
+
+def test_a_loop_that_cannot_be_made_leaves_no_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = len(os.listdir("/dev/fd"))
+
+    def refuse(_fd: int, _blocking: bool) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(os, "set_blocking", refuse)
+    with pytest.raises(OSError, match="no"):
+        PollLoop()
+    assert len(os.listdir("/dev/fd")) == before

@@ -10,7 +10,7 @@ import pytest
 from hookline.pipeline.runner.context import InputDocument
 from hookline.pipeline.runner.runner import HookRunner, RunningHook
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import HookConfig, HookSource
+from hookline.wire.hooks import HookConfig, HookSource, PromptHook
 from hookline.wire.results import HookExecutionPlan
 from tests.eleven import Json
 from tests.pipeline.runner.contained import appears
@@ -327,13 +327,14 @@ async def test_only_a_hook_that_ran_took_time() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
 async def test_a_command_after_the_end_of_the_system_runs_and_leaves_no_process() -> None:
+    before = {*guards()}
     runner = HookRunner()
     runner.dispose()
     plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (script("echo '{}'"),), False)
     document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
     (result,) = await runner.execute_plan(plan, document, rules())
     assert (result.success, result.output) == (True, {})
-    assert guards() == []
+    assert before >= {*guards()}
 
 
 async def test_an_event_that_cannot_be_put_in_a_hooks_dialect_fails_the_hook() -> None:
@@ -341,3 +342,39 @@ async def test_an_event_that_cannot_be_put_in_a_hooks_dialect_fails_the_hook() -
     payload = {**READ, "tool_input": {"a": object()}}
     result = await run_one(hook, payload=payload)
     assert (result.failed, Path("ran").exists()) == ("malformed", False)
+
+
+@pytest.mark.parametrize("first", ["prompt", "function", "command"])
+async def test_a_hook_of_one_kind_changes_nothing_for_those_of_another(first: str) -> None:
+    prompt = PromptHook(name="prompt", prompt="Fine?")
+    hooks: list[HookConfig] = [prompt, function(lambda _: {"reason": "f"}, name="function")]
+    hooks += [script("""echo '{"reason": "c"}'""", name="command")]
+    hooks.sort(key=lambda hook: hook.name != first)
+    judge = '{"ok": false, "reason": "p"}'
+    results = await run(*hooks, *hooks, sequential=True, judge=lambda _question: judge)
+    said = [(result.hook.name[0], (result.output or {})["reason"]) for result in results]
+    assert said == [(hook.name[0], hook.name[0]) for hook in (*hooks, *hooks)]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
+async def test_the_end_of_a_system_ends_the_guard_of_its_commands() -> None:
+    before = {*guards()}
+    runner = HookRunner()
+    plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (script("true"),), False)
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    await runner.execute_plan(plan, document, rules())
+    assert len({*guards()} - before) == 1
+    runner.dispose()
+    assert before >= {*guards()}
+
+
+async def test_the_end_of_a_system_ends_its_async_hooks() -> None:
+    runner = HookRunner()
+    hook = script("echo on > begun; exec sleep 20", background=True)
+    plan = HookExecutionPlan(HookEventName.BEFORE_TOOL, (hook,), False)
+    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
+    await runner.execute_plan(plan, document, rules())
+    await appears("begun")
+    assert not runner.wait_for_background(0)
+    runner.dispose()
+    assert runner.wait_for_background(5)

@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -468,3 +469,72 @@ async def test_a_program_that_ignores_its_children_is_guarded_too() -> None:
     agent.kill()
     agent.wait()
     await comes_true(lambda: not any(map(is_running, pids)))
+
+
+def test_where_it_can_have_no_session_it_has_a_group_of_its_own(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn_process = os.posix_spawn
+
+    def spawn_without_sessions(*program: Any, setsid: bool = False, **options: Any) -> int:
+        if setsid:
+            raise NotImplementedError
+        return spawn_process(*program, **options)
+
+    monkeypatch.setattr(os, "posix_spawn", spawn_without_sessions)
+    guard.watch(NOBODY)
+    (pid,) = guards()
+    assert (os.getpgid(pid), os.getsid(pid)) == (pid, os.getsid(0))
+    guard.release(NOBODY)
+
+
+def test_it_has_no_variables_but_the_path_and_where_python_finds_its_library(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/some/lib")
+    monkeypatch.delenv("DYLD_LIBRARY_PATH", raising=False)
+    guard.watch(NOBODY)
+    (pid,) = guards()
+    variables = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    assert sorted(variables) == ["", "LD_LIBRARY_PATH=/some/lib", f"PATH={os.defpath}"]
+    guard.release(NOBODY)
+
+
+def test_where_descriptors_cannot_be_listed_it_has_no_streams_of_its_program(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listdir = os.listdir
+
+    def list_no_descriptors(path: str) -> list[str]:
+        if path == "/dev/fd":
+            raise PermissionError
+        return listdir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", list_no_descriptors)
+        guard.watch(NOBODY)
+    (pid,) = guards()
+    assert {"1", "2"}.isdisjoint(os.listdir(f"/proc/{pid}/fd"))
+    guard.release(NOBODY)
+
+
+def test_a_full_disk_is_told_before_its_table_is_used(
+    guard: Guard, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = count_descriptors()
+    monkeypatch.setattr(os, "pwrite", lambda _file, data, _at: len(data) - 1)
+    guard.watch(NOBODY)
+    assert "(no space left for its table)" in warnings[0]
+    assert (guards(), count_descriptors()) == ([], before)
+    guard.release(NOBODY)
+
+
+def test_what_was_never_watched_can_be_released(guard: Guard, warnings: list[str]) -> None:
+    guard.release(NOBODY)
+    for pid in range(NOBODY, NOBODY + 1024):
+        guard.watch(pid)
+    assert warnings == []
+    guard.watch(NOBODY + 1024)
+    assert len(warnings) == 1
+    for pid in range(NOBODY, NOBODY + 1024):
+        guard.release(pid)

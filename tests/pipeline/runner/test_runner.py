@@ -258,8 +258,10 @@ async def test_a_hook_of_a_sequence_runs_if_its_condition_fits_the_changed_call(
         "touch ran", dialect="claude", dialect_event="PreToolUse", condition="Read(//work/**)"
     )
     change = {"hookSpecificOutput": {"tool_input": {"file_path": path}}}
-    results = await run(function(lambda _input: change), guard, payload=READ, sequential=True)
-    assert (len(results), Path("ran").exists()) == (1 + runs, runs)
+    hooks = (function(lambda _input: change), guard, script("true", name="last"))
+    results = await run(*hooks, payload=READ, sequential=True)
+    assert (len(results), Path("ran").exists()) == (2 + runs, runs)
+    assert results[-1].hook.name == "last"
 
 
 async def test_the_condition_of_the_first_hook_was_judged_by_the_planner() -> None:

@@ -13,6 +13,7 @@ import pytest
 from hookline.pipeline.runner.loop import PollLoop
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome
 from hookline.pipeline.runner.warm.pool import ColdStart, WarmPool
+from hookline.pipeline.runner.warm.script import PythonScript
 from tests.pipeline.runner.contained import (
     SLACK,
     appears,
@@ -304,7 +305,9 @@ async def test_a_directory_that_does_not_exist_is_for_a_cold_start_to_complain_a
     assert cold_start.value.reason is None
 
 
-@pytest.mark.parametrize("name", ["PYTHONINSPECT", "PYTHONVERBOSE"])
+@pytest.mark.parametrize(
+    "name", ["PYTHONINSPECT", "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONDUMPREFS"]
+)
 async def test_an_interpreter_told_to_talk_is_not_kept_warm(name: str) -> None:
     async with warm_pool() as pool:
         with pytest.raises(ColdStart, match=name):
@@ -346,3 +349,51 @@ async def test_a_template_that_does_not_hear_is_ended_with_the_others_and_not_af
         started = time.monotonic()
     assert time.monotonic() - started < 1.0 + SLACK
     await comes_true(lambda: not any(map(is_running, templates)))
+
+
+NO_PYTHON = PythonScript(
+    ("/no/python", "x.py"), "/no/python", "x.py", ("/no/python",), "/no/python"
+)
+
+
+async def count_templates(*environments: dict[str, str]) -> int:
+    """How many templates an interpreter that cannot start has for these environments."""
+    async with warm_pool(patience=0.0) as pool:
+        for env in environments:
+            with pytest.raises(ColdStart):
+                await pool.start(NO_PYTHON, cwd="/", env=env, deadline=time.monotonic() + 5)
+        return len(pool._templates)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TZDIR", "OPENSSL_CONF", "GLIBC_TUNABLES"),
+        ("VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "PYTHONHASHSEED", "LC_ALL", "LD_PRELOAD"),
+        ("DYLD_X", "MALLOC_ARENA_MAX", "PYENV_VERSION", "ASDF_DIR", "MISE_X"),
+    ],
+)
+async def test_each_variable_that_matters_at_the_start_has_a_template_of_its_own(
+    names: tuple[str, ...],
+) -> None:
+    assert await count_templates({}, *({name: "x"} for name in names)) == 1 + len(names)
+    assert await count_templates({}, {"OTHER": "x"}, {"MY_PATH": "x"}, {"PYTHO": "x"}) == 1
+
+
+async def test_a_template_that_failed_is_not_tried_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with warm_pool() as pool:
+        reasons = set()
+        for _ in range(3):
+            with pytest.raises(ColdStart) as cold_start:
+                await pool.start(NO_PYTHON, cwd="/", env={}, deadline=time.monotonic() + 5)
+            reasons.add(cold_start.value.reason)
+            (template,) = pool._templates.values()
+        assert reasons == {template.failure}
+        assert "No such file" in str(template.failure)
+        monkeypatch.setattr("hookline.pipeline.runner.warm.pool._LONG_PAUSE_SECONDS", 0.0)
+        for _ in range(2):
+            with pytest.raises(ColdStart):
+                await pool.start(NO_PYTHON, cwd="/", env={}, deadline=time.monotonic() + 5)
+        assert template not in pool._templates.values()

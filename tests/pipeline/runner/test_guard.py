@@ -538,3 +538,17 @@ def test_what_was_never_watched_can_be_released(guard: Guard, warnings: list[str
     assert len(warnings) == 1
     for pid in range(NOBODY, NOBODY + 1024):
         guard.release(pid)
+
+
+def test_a_fork_of_its_program_gives_up_what_belongs_to_the_parent(guard: Guard) -> None:
+    before = count_descriptors()
+    guard.watch(NOBODY)
+    (pid,) = guards()
+    guard.release(NOBODY)
+    guard.forget()
+    assert count_descriptors() == before
+    # It was not killed, and ends by itself once nobody holds its pipe.
+    assert os.waitpid(pid, 0)[1] == 0
+    guard.watch(NOBODY)
+    assert len(guards()) == 1
+    guard.release(NOBODY)

@@ -38,6 +38,7 @@ OFFERED = {
     "hookline list --source us": ["user"],
     "hookline migrate --from c": ["claude"],
     "hookline completion f": ["fish"],
+    "hookline schema h": ["hooktest"],
     "hookline disable pl": ["plain"],
     "hookline disable --json pl": ["plain"],
     "hookline disable plain pl": [],

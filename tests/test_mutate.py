@@ -90,7 +90,11 @@ def test_a_bug_that_no_test_notices_is_shown_and_the_checkout_is_as_it_was(
     module.parent.mkdir(parents=True)
     module.write_text("def is_small(n):\n    return n < 10\n\ndef first(n):\n    return n[0]\n")
     (tmp_path / "tests").mkdir()
-    text = "from hookline.sizes import is_small\n\ndef test_ten():\n    assert not is_small(10)\n"
+    text = (
+        "import pytest\nfrom hookline.sizes import is_small\n\n"
+        '@pytest.mark.parametrize("n", [10], ids=["a - b"])\n'
+        "def test_ten(n):\n    assert not is_small(n)\n"
+    )
     (tmp_path / "tests/test_sizes.py").write_text(text)
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / ".gitignore").write_text(".venv\n")

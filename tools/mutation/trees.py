@@ -21,7 +21,8 @@ from pathlib import Path
 
 PACKAGE = "src/hookline"
 PLAIN, ADAPTERS = ".venv", ".venv-adapters"
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+)?)", re.M)
+# Without the parameters of a test: they may hold anything, also what looks like the end of them.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::[^\s\[]+)?)", re.M)
 _PYTEST = ("-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-n", "0")
 
 

@@ -83,6 +83,12 @@ def test_the_tests_of_a_module_are_those_at_its_path() -> None:
     assert reach.mirror("d.py", files) == files[3:]
 
 
+def test_the_tests_of_the_verb_that_shows_a_modules_work_are_asked_too() -> None:
+    files = ["tests/cli/test_check.py", "tests/cli/test_test.py", "tests/check/test_reports.py"]
+    assert reach.of_verbs("check/reports.py", files) == files[:1]
+    assert reach.of_verbs("hooktests/cases.py", files) == files[1:2]
+
+
 def test_a_bug_that_no_test_notices_is_shown_and_the_checkout_is_as_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,8 @@ _ELSEWHERE = {
     "triggers.py": ("tests/triggers/",),
     "web/": ("tests/adapters/mcp_http/", "tests/adapters/http_hooks/"),
 }
+# A folder or module -> the verb that shows its work, where they are not called the same.
+_VERBS = {"hooktests": "test", "edit": "enable", "serving": "serve", "bus": "serve"}
 _BATCH = 12
 
 
@@ -143,6 +145,7 @@ def choose(bug: Bug, tree: Path, record: Record, *, budget: float) -> Choice:
     if not entering:
         unrecorded = set(files)
     importing = {f for f in unrecorded if _imports(tree / f, bug.module)}
+    importing |= unrecorded & set(of_verbs(bug.module, list(files)))
     by_time = sorted(entering, key=lambda test: test[1])
     own = _fitting([t for t in by_time if _file(t[2]) in mirrors], budget)
     wider = _fitting([t for t in entering if _file(t[2]) not in mirrors], budget)
@@ -163,6 +166,13 @@ def _fitting(tests: list[tuple[int, float, str]], budget: float) -> list[tuple[i
             chosen.append(test)
             left -= test[1]
     return chosen
+
+
+def of_verbs(module: str, files: Sequence[str]) -> list[str]:
+    """The tests of the verbs of the command line that a module, or one of its folders, is for."""
+    parts = module.removesuffix(".py").split("/")
+    starts = tuple(f"tests/cli/test_{_VERBS.get(part, part)}" for part in parts)
+    return [file for file in files if file.startswith(starts)]
 
 
 def mirror(module: str, files: Sequence[str]) -> list[str]:

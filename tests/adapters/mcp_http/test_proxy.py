@@ -215,7 +215,7 @@ async def test_a_token_goes_to_the_server_and_nowhere_else(
         (["--url", "http://example.com/mcp"], "--allow-http"),
         (["--url", "http://u:hush@example.com/mcp", "--allow-http"], "over https only"),
         (["--url", "ftp://u:hush@example.com/"], "write the URL of an MCP server as"),
-        (["--url", "https://example.com/", "--header", "hush"], "no header"),
+        (["--url", "https://example.com/", "--header", "hush"], "is not a header"),
         (["--url", "https://example.com/", "--header", "Mcp-Name: hush"], "set by hookline"),
     ],
 )

@@ -209,6 +209,8 @@ def test_a_file_that_is_no_test_is_an_error_and_the_others_run(call: Call, keys:
     )
     assert timeless(done.out).endswith("2 passed, 1 skipped, 1 test could not be read\n")
     assert "no tests to run: fix" in run(call, keys, "bad.hooktest.json").err
+    (error,) = run(call, keys, "--json").document["errors"]
+    assert error["place"] == "bad.hooktest.json:1:10"
 
 
 def test_the_document_has_every_test_and_what_was_fired_where_one_failed(

@@ -1,12 +1,14 @@
-"""Where a recorded test is written, and what it may not replace."""
+"""What a recorded test expects, where it is written, and what it may not replace."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hookline import Hooks
 from hookline.hooktests.cases import HookTestError
-from hookline.hooktests.recording import recording_place, write_test
+from hookline.hooktests.recording import recorded_test, recording_place, write_test
 from hookline.pipeline.jsonc import MAX_BYTES
 
 
@@ -61,3 +63,17 @@ def test_a_test_of_the_largest_size_that_is_read_is_written_and_no_larger_one(
     with pytest.raises(HookTestError, match="record a smaller event"):
         write_test(file, {"name": "x" * (MAX_BYTES - frame + 1)}, replace=True)
     assert os.path.getsize(file) == MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [({}, None), ({"llm_response": {"text": "[removed]"}}, {"text": "[removed]"})],
+    ids=["nothing", "another text"],
+)
+def test_a_test_expects_of_a_models_answer_what_hooks_changed(said: Any, changed: Any) -> None:
+    hooks = Hooks()
+    hooks.on("AfterModel", name="redact")(lambda _: {"hookSpecificOutput": said})
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    answer = hooks.sync.after_model(request, {"text": "Hello."})
+    test = recorded_test("t", "AfterModel", {}, answer, {"redact": {"decision": "none"}}, {})
+    assert test["expect"].get("llm_response") == changed

@@ -92,6 +92,20 @@ async def test_functions_of_every_kind_run_with_what_hooks_rewrote(kind: str) ->
     assert after[0]["original_tool_input"] == {"command": "ls"}
 
 
+async def test_a_function_does_not_get_an_argument_that_hooks_remove() -> None:
+    hooks, ran = Hooks(), list[tuple[str, str]]()
+    hooks.on("BeforeTool")(lambda _: {"hookSpecificOutput": {"removeToolInput": ["mode"]}})
+
+    def shell(command: str, mode: str = "careful") -> str:
+        """Run a command."""
+        ran.append((command, mode))
+        return "done"
+
+    model = Script(call("shell", command="ls", mode="fast"), "Done.")
+    await Chat(agent(model, shell), HooklinePlugin(hooks)).say("Go on.")
+    assert ran == [("ls", "careful")]
+
+
 async def test_an_input_that_a_tool_refuses_is_told_to_the_model() -> None:
     hooks, shell = Hooks(), Shell()
     hooks.on("BeforeTool")(lambda _: {"hookSpecificOutput": {"tool_input": {"command": None}}})

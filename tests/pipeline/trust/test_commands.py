@@ -271,6 +271,55 @@ def test_a_command_has_these_names_and_this_is_not_covered(
 
 
 @pytest.mark.parametrize(
+    "wrapper",
+    [
+        *("env -a v", "env -P v", "gtimeout -k v 5", "ionice -n v", "chrt 5", "taskset 1"),
+        *("stdbuf -o v", "command time -f v", "sudo -g v", "doas -u v", "flock -w v lock"),
+        *("chroot d", "caffeinate -t v", "strace -e v", "parallel -j v", "watch -n v"),
+        *("setsid", "unbuffer", "busybox", "toybox", "noglob", "fakeroot", "valgrind"),
+    ],
+)
+def test_a_program_that_starts_another_is_followed_past_its_own_words(wrapper: str) -> None:
+    names = names_in(follow(f"{wrapper} ./x")).split()
+    assert "code:./x" in names
+    assert ("data:v" in names) is (" v" in wrapper)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("bundle exec", "deno task", "docker compose", "dotnet run", "go test", "hatch run"),
+        *("nix run", "node --test", "pdm run", "pipenv run", "pipx run", "rye run", "swift run"),
+        *("uv tool", "mvn test", "direnv exec", "pytest x"),
+    ],
+)
+def test_a_program_that_runs_what_other_files_say_is_not_covered(command: str) -> None:
+    (uncovered,) = follow(f"{command} y").uncovered
+    assert str(uncovered) == f"{command} y: what it runs is in other files"
+
+
+@pytest.mark.parametrize("command", ["bundle list", "docker ps", "pipx list", "uv pip", "nix log"])
+def test_a_runner_that_is_asked_for_something_else_leaves_nothing_uncovered(command: str) -> None:
+    assert not follow(command).uncovered
+
+
+@pytest.mark.parametrize(
+    ("use", "variables"),
+    [
+        ("code", "BASH_ENV ENV LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES"),
+        ("code", "NODE_OPTIONS PERL5OPT RUBYOPT"),
+        ("data", "LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME"),
+        ("data", "NODE_PATH PERL5LIB RUBYLIB CLASSPATH"),
+    ],
+)
+def test_what_a_variable_makes_programs_load_is_looked_at(use: str, variables: str) -> None:
+    for name in variables.split():
+        assert f"{use}:a" in names_in(follow(f"{name}=a x")).split(), name
+        (uncovered,) = follow(f"{name}=$(y) x").uncovered
+        assert uncovered.what == f"{name}=$(y)"
+
+
+@pytest.mark.parametrize(
     ("command", "remarks"),
     [
         ("git status; hg log; cat a", ["git", "hg"]),

@@ -12,7 +12,7 @@ from hookline.pipeline.claude_settings import _KEYS
 from hookline.pipeline.definitions import _KNOWN
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.jsonc import Path
-from hookline.pipeline.policykeys import _CONSEQUENCES, decides_policy, find_misread
+from hookline.pipeline.policykeys import _CONSEQUENCES, Place, decides_policy, find_misread
 from hookline.pipeline.settings import _SECTIONS, read_layer
 from hookline.problem import Problem
 from hookline.schema.settings import (
@@ -115,6 +115,51 @@ def test_a_slip_is_a_problem_at_its_place(
 def test_a_slip_in_claude_codes_settings_is_one_too(value: dict[str, Any], said: str) -> None:
     (problem,) = problems(value, "claude")
     assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    ("key", "place", "consequence"),
+    [
+        ("sequentail", "definition", "no hook sees what the one before it changed"),
+        ("If", "hook", "the hook runs on every call that it matches"),
+        ("Managed", "hook", "others can disable the hook"),
+        ("allowed_env_vars", "registered", "no header gets a variable"),
+        ("Strict", "settings", "a hook that cannot answer lets the agent go on"),
+        ("Disabled", "hooks", "it disables no hook"),
+        ("Enabled", "hooksConfig", "it switches nothing"),
+        ("enable_hooks", "tools", "it switches nothing"),
+        ("hooks_config", "settings", "it switches nothing"),
+        ("Claude", "settings", "it switches nothing"),
+        ("Plugins", "settings", "no hook of a plugin runs"),
+        ("Security", "settings", "the environment of hooks is not redacted"),
+        ("private_hook_hosts", "security", "a project's hooks reach no private host"),
+        ("Allowed", "redaction", "these variables are redacted"),
+        ("allow_managed_hooks_only", "claude", "hooks of others run too"),
+        ("allowed_http_hook_urls", "claude", "http hooks may call any URL"),
+        ("http_hook_allowed_env_vars", "claude", "headers may name any variable"),
+    ],
+)
+def test_a_slip_says_what_happens_without_the_key(key: str, place: Place, consequence: str) -> None:
+    misread = find_misread(key, place, is_claude=key == "If")
+    assert misread is not None
+    assert (misread.consequence, misread.is_here) == (consequence, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "place", "said"),
+    [
+        ("Claude", "settings", "the settings"),
+        ("disableAllHook", "claude", "Claude Code's settings"),
+        ("block", "redaction", "security.environmentVariableRedaction"),
+        ("matchers", "definition", "a definition"),
+        ("onfailure", "registered", "a hook"),
+        ("Disabled", "hooksConfig", "hooksConfig"),
+    ],
+)
+def test_a_slip_names_the_object_that_it_is_in(key: str, place: Place, said: str) -> None:
+    misread = find_misread(key, place)
+    assert misread is not None
+    assert misread.message == f"is not a key of {said}"
 
 
 @pytest.mark.parametrize(

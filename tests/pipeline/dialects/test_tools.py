@@ -163,6 +163,42 @@ def test_each_name_of_claude_s_leads_to_tools_of_hosts_that_lead_back() -> None:
     assert host_names("NotebookEdit") == host_names("KillShell") == host_names("glob") == ()
 
 
+@pytest.mark.parametrize(
+    ("claude", "hosts"),
+    [
+        ("WebSearch", "google_web_search exa_web_search"),
+        ("TodoWrite", "write_todos todo_write"),
+        ("Agent", "task delegate_to_agent"),
+        ("WebFetch", "web_fetch"),
+        ("AskUserQuestion", "ask_user"),
+        ("EnterPlanMode", "enter_plan_mode"),
+        ("ExitPlanMode", "exit_plan_mode"),
+    ],
+)
+def test_a_tool_of_claudes_is_these_tools_of_hosts(claude: str, hosts: str) -> None:
+    assert host_names(claude) == tuple(hosts.split())
+    for host in hosts.split():
+        assert claude_names(host)[0] == show_as_claude(host, {}).name == claude
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ListPeers", "ListAgents"),
+        ("Brief", "SendUserMessage"),
+        ("ListMcpResources", "ListMcpResourcesTool"),
+        ("ReadMcpResource", "ReadMcpResourceTool"),
+        ("ReadMcpResourceDir", "ReadMcpResourceDirTool"),
+        ("KillBash", "TaskStop"),
+    ],
+)
+def test_a_matcher_with_a_former_name_is_compared_with_the_tool_of_today(
+    old: str, new: str
+) -> None:
+    assert old in claude_names(new)
+    assert new in claude_names(old)
+
+
 def test_no_former_name_is_a_tool_of_its_own() -> None:
     assert not {alias.name for alias in TOOLS.values()} & LEGACY_NAMES.keys()
 

@@ -85,6 +85,21 @@ def test_every_field_is_reviewed_and_is_in_the_policy(
     assert len(digests) == 2
 
 
+def test_the_urls_that_others_allow_are_in_the_policy(project: Project) -> None:
+    project.settings(hooks(SENT), file=PROJECT_FILE)
+    (entry,) = load(project).get_settings().entries
+    replace = msgspec.structs.replace
+    digests = {
+        Policy.read(
+            [replace(entry, hook=replace(entry.hook, allowed_urls=urls))],
+            project_dir=str(project.path),
+            cwd=str(project.path),
+        ).digest
+        for urls in ((), (("https://example.org/*",),), (("*",),))
+    }
+    assert len(digests) == 3
+
+
 def test_the_event_and_the_dialect_are_reviewed(project: Project) -> None:
     project.settings(hooks("true", event="PostToolUse"), file=PROJECT_FILE)
     let_it(project)

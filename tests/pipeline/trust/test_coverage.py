@@ -723,6 +723,31 @@ def test_code_outside_the_project_is_remarked(guarded: Project, tmp_path: Path) 
     assert found.remarks == (f"{tmp_path}/out.sh: it is outside the project",)
 
 
+@pytest.mark.parametrize(
+    ("command", "variables"),
+    [
+        ("sh x", "BASH_ENV ENV LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES"),
+        ("python3 x", "PYTHONPATH PYTHONHOME DYLD_LIBRARY_PATH"),
+        ("node x", "NODE_OPTIONS NODE_PATH"),
+        ("perl x", "PERL5LIB PERL5OPT"),
+        ("ruby x", "RUBYLIB RUBYOPT"),
+        ("java x", "CLASSPATH"),
+    ],
+)
+def test_a_users_variable_is_remarked_for_the_programs_that_read_it(
+    project: Project, command: str, variables: str
+) -> None:
+    project.write("src/x", "")
+    place = project.path / "src"
+    for name in variables.split():
+        found = covered(project, command, environ={**PATH, name: str(place)})
+        assert f"{name}={place}: what is loaded from there" in found.remarks
+        # Every command has a shell.
+        is_anyones = name.startswith(("LD_", "DYLD_")) or command == "sh x"
+        other = covered(project, "lua x", environ={**PATH, name: str(place)})
+        assert bool(other.remarks) is is_anyones, name
+
+
 def test_a_users_variable_that_loads_from_the_project_is_remarked(project: Project) -> None:
     project.write("src/json.py", "")
     environ = {**PATH, "PYTHONPATH": str(project.path / "src")}

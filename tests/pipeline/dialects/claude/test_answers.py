@@ -441,6 +441,31 @@ FAILURES: list[tuple[str, int, object, str, str]] = [
         "updatedInput must be",
     ),
     ("PermissionRequest", 0, behavior("deny", interrupt="yes"), "malformed", "interrupt must be"),
+    *(
+        (event, 0, own(event, **{name: 7}), "malformed", f"{name} must be")
+        for event, name in (
+            ("PreToolUse", "permissionDecisionReason"),
+            ("PreModelSwitch", "permissionDecisionReason"),
+            ("PermissionDenied", "retry"),
+            ("PostToolUse", "classifierContext"),
+            ("UserPromptSubmit", "sessionTitle"),
+            ("UserPromptSubmit", "suppressOriginalPrompt"),
+            ("UserPromptExpansion", "suppressOriginalPrompt"),
+            ("SessionStart", "initialUserMessage"),
+            ("SessionStart", "sessionTitle"),
+            ("SessionStart", "reloadSkills"),
+            ("SessionStart", "watchPaths"),
+            ("SubagentStart", "additionalContext"),
+            ("CwdChanged", "watchPaths"),
+            ("FileChanged", "watchPaths"),
+            ("ElicitationResult", "content"),
+            ("MessageDisplay", "displayContent"),
+        )
+    ),
+    *(
+        ("PermissionRequest", 0, behavior("allow", **{name: 7}), "malformed", f"{name} must be")
+        for name in ("message", "updatedPermissions")
+    ),
     # The event that an answer is to
     ("PreToolUse", 0, own("PostToolUse"), "malformed", "but the event is PreToolUse"),
     ("PreToolUse", 0, own("BeforeTool"), "malformed", "but the event is PreToolUse"),
@@ -696,6 +721,8 @@ def test_an_object_of_a_server_is_read_as_what_a_command_prints() -> None:
         document_of("WorktreeCreate"), own("WorktreeCreate", worktreePath="/w")
     )
     assert made.output == specific(worktreePath="/w")
+    wrong = CLAUDE.read_value(document_of("WorktreeCreate"), own("WorktreeCreate", worktreePath=7))
+    assert wrong.failed == "malformed"
 
 
 def test_hooks_in_parallel_are_merged_with_the_strictest_word_and_every_context() -> None:

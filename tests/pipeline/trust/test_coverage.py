@@ -869,6 +869,17 @@ def test_what_is_large_is_compared_by_checksum_and_beyond_that_not_read(project:
     assert lines_of(state) == ["too large to cover (1099511627776 bytes)"]
 
 
+def test_a_text_of_256_kibibytes_is_kept_and_none_that_is_longer(project: Project) -> None:
+    file = project.write("data", "x" * 262_144)
+    state = read_state(str(file), str(project.path))
+    assert state is not None
+    assert lines_of(state) == ["x" * 262_144]
+    project.write("data", "x" * 262_145)
+    state = read_state(str(file), str(project.path))
+    assert state is not None
+    assert lines_of(state)[0].endswith("(262145 bytes)")
+
+
 @pytest.mark.parametrize("to", ["/dev/zero", "/dev/tty", "fifo"])
 def test_what_is_no_regular_file_is_never_opened(project: Project, to: str) -> None:
     os.mkfifo(project.path / "fifo")

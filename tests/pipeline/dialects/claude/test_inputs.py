@@ -179,6 +179,22 @@ DOCUMENTS: list[tuple[str, dict[str, Any], str]] = [
         ),
     ),
     (
+        "PermissionRequest",
+        {"permission_suggestions": [], "tool_input": {"command": "ls"}, "tool_name": "Bash"},
+        (
+            '"permission_mode":"default","hook_event_name":"PermissionRequest","tool_name":"Bash",'
+            '"tool_input":{"command":"ls"},"permission_suggestions":[]}'
+        ),
+    ),
+    (
+        "PermissionDenied",
+        {"reason": "no", "tool_input": {}, "tool_name": "glob"},
+        (
+            '"hook_event_name":"PermissionDenied","tool_name":"Glob","tool_input":{},'
+            '"tool_use_id":"c1","reason":"no"}'
+        ),
+    ),
+    (
         "PostToolBatch",
         {
             "tool_calls": [

@@ -120,6 +120,22 @@ DOCUMENTS: list[tuple[str, dict[str, Any], str]] = [
         '"hook_event_name":"SessionStart","source":"compact","model":"m","permission_mode":"plan"}',
     ),
     (
+        "SessionStart",
+        {"session_title": "t", "model": "m", "agent_type": "a", "source": "startup"},
+        (
+            '"hook_event_name":"SessionStart","source":"startup","agent_type":"a","model":"m",'
+            '"session_title":"t"}'
+        ),
+    ),
+    (
+        "BeforeAgent",
+        {"session_title": "t", "source": "sdk", "prompt": "hi"},
+        (
+            '"permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"hi",'
+            '"source":"sdk","session_title":"t"}'
+        ),
+    ),
+    (
         "SessionEnd",
         {"reason": "exit"},
         '"hook_event_name":"SessionEnd","reason":"prompt_input_exit"}',

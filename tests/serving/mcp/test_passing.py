@@ -517,3 +517,31 @@ async def test_a_message_of_exactly_the_maximum_passes_and_one_byte_more_ends_th
         session.send(line + b" ")
         assert await session.end() == 1
     assert len(session.server.raw) == 1
+
+
+async def test_a_failure_within_the_proxy_is_reported_and_answered_and_the_session_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail_once(request: Json) -> Any:
+        if request["id"] == 1:
+            raise RuntimeError("odd")
+        return {}
+
+    async with play(answer=fail_once) as session:
+        answer = await session.request({"id": 1, "method": "resources/read"})
+        assert answer["error"] == {"code": -32603, "message": "internal error of hookline mcp"}
+        assert (await session.request({"id": 2, "method": "resources/read"}))["result"] == {}
+    assert "internal error of the MCP proxy, please report it" in caplog.text
+
+
+async def test_a_server_that_fails_to_close_is_told_and_ends_the_session_with_an_error(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> int:
+        raise OSError("stuck")
+
+    async with play() as session:
+        monkeypatch.setattr(session.server, "close", fail)
+        session.leave()
+        assert await session.end() == 1
+    assert "the MCP server did not end well: OSError: stuck" in caplog.text

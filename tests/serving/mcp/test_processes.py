@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hookline.serving.mcp.stdio import _is_open
 from tests.cli.command import answer, command_hook, settings
 from tests.harness.leaks import Watch
 from tests.harness.scratch import Project
@@ -223,3 +224,12 @@ def test_standard_input_may_be_a_file(project: Project) -> None:
         "id": 1,
         "result": {},
     }
+
+
+def test_a_descriptor_that_was_closed_is_known_as_closed() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert [_is_open(reading), _is_open(writing)] == [False, True]
+    finally:
+        os.close(writing)

@@ -13,6 +13,7 @@ import pytest
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import NatsMessageBus
+from hookline.config import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
 from tests.serving.workers import worker
@@ -208,3 +209,38 @@ def test_no_thread_or_loop_is_needed_to_know_how_a_worker_is() -> None:
     assert str(status) == (
         "connected; 2 answered, 0 failed, 1 refused; 1 running, 0 waiting; p50 1 ms"
     )
+
+
+def test_a_status_counts_failures_of_every_code_and_ends_with_settings_that_are_refused() -> None:
+    from hookline.serving.worker import WorkerStatus
+
+    refused, failed = {"copy": 1, "busy": 3}, {"timeout": 2, "odd": 1}
+    status = WorkerStatus(
+        "host:1", 2, "connected", 5, 6, 0, 1.0, 9, 7, 0, 8, refused, failed, {}, "", "broken"
+    )
+    assert str(status) == (
+        "connected; 7 answered, 3 failed, 4 refused; 5 running, 6 waiting; "
+        "changed settings are not used: broken"
+    )
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "serving 1 hook of"), (2, "serving 2 hooks of")])
+async def test_a_worker_says_how_many_hooks_it_serves_and_under_which_policy(
+    project: Project, url: str, count: int, said: str
+) -> None:
+    from hookline.serving.worker import Worker
+
+    project.settings(
+        {"hooks": {"BeforeTool": [{"hooks": [command(f"true {n}")]} for n in range(count)]}}
+    )
+    told: list[str] = []
+
+    def hear(text: str) -> None:
+        told.append(text)
+        serving.end()
+
+    config = Config.load(project.path, trusted=True)
+    serving = Worker(NatsMessageBus.from_url(url), config, say=hear)
+    async with asyncio.timeout(20):
+        await serving.run()
+    assert told[0] == f"{said} {project.path}, policy {serving.status().policy}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from hookline.serving.mcp import http
 from hookline.serving.mcp.http import HttpServer
 from hookline.serving.mcp.server import Server, ServerGone
+from hookline.web.transport import keep_alive_options
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
 from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
 
@@ -544,3 +546,28 @@ async def test_a_subscription_stays_open_and_its_end_is_told() -> None:
         assert (await ask(server, "tools/list", 2, _meta=MODERN))["id"] == 2
         end.set()
         assert (await receive(server))["error"]["code"] == -32000
+
+
+async def test_requests_say_what_they_send_and_which_answers_they_take() -> None:
+    async with serve() as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await until(lambda: any(request.method == "GET" for request in raw.requests))
+    names = ("content-type", "accept", "user-agent")
+    sent = {(r.method, *(r.headers.get(name) for name in names)) for r in raw.requests}
+    both = "application/json, text/event-stream"
+    assert sent == {
+        ("POST", "application/json", both, "hookline"),
+        ("GET", None, "text/event-stream", "hookline"),
+        ("DELETE", None, both, "hookline"),
+    }
+
+
+def test_a_silent_connection_is_probed_after_a_minute_and_then_every_quarter_of_one() -> None:
+    with socket.socket() as one:
+        for level, option, value in keep_alive_options():
+            one.setsockopt(level, option, value)
+        assert one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) != 0
+        # macOS has another name for it.
+        idle: int = getattr(socket, "TCP_KEEPIDLE", 0) or getattr(socket, "TCP_KEEPALIVE", 0)
+        assert one.getsockopt(socket.IPPROTO_TCP, idle) == 60
+        assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL) == 15

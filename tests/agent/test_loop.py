@@ -440,3 +440,12 @@ def test_a_confirmation_shows_the_command_or_the_file_that_it_is_about(
 ) -> None:
     tool = Tool(name="t", run=str, kind=kind)
     assert tool.confirmation(given) == {"type": kind, "title": "t", **details}
+
+
+async def test_a_prompt_at_which_hooks_stop_stays_in_the_history() -> None:
+    stop = say({"continue": False, "stopReason": "enough"})
+    bench = Bench(hooks("BeforeAgent", stop), [])
+    async with bench.agent as agent:
+        result = await agent.run("one")
+        assert agent.chat.history == [text_turn("user", "one")]
+    assert (result.reason, result.stop_reason, result.refused) == ("enough", "enough", False)

@@ -12,6 +12,7 @@ import pytest
 from hookline.bus.nats import BusConnectionError, NatsMessageBus
 from hookline.bus.nats.client import NatsClient
 from hookline.bus.nats.connection import Connection, ConnectionState
+from hookline.bus.nats.intake import Counters, Intake, ServingOptions
 from hookline.bus.nats.options import ConnectionOptions
 from hookline.bus.nats.protocol import (
     Held,
@@ -239,3 +240,46 @@ async def test_a_connection_that_fails_to_close_is_told_and_counts_as_closed(
     await connection.close()
     assert states == ["closed"]
     assert "closing the connection to nats://a failed: stuck" in caplog.text
+
+
+async def test_a_message_that_its_receiver_fails_on_is_told_and_ends_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_incoming: Incoming) -> None:
+        raise RuntimeError("odd")
+
+    client = NatsClient()
+    client._receivers[1] = fail
+    await client._process_msg(1, b"p.request", b"", b"", b"")
+    assert "a message on b'p.request' could not be received" in caplog.text
+
+
+@pytest.mark.parametrize("state", [ConnectionState.CONNECTED, ConnectionState.CONNECTING])
+async def test_the_end_of_a_connection_is_told_unless_it_was_never_made(
+    caplog: pytest.LogCaptureFixture, state: ConnectionState
+) -> None:
+    states: list[str] = []
+    connection = Connection(ConnectionOptions(servers=("nats://a",)), states.append)
+    connection.state = state
+    await connection._handle_end()
+    is_told = "the connection to nats://a has ended: it was closed" in caplog.text
+    assert (is_told, states) == ((True, ["closed"]) if state == "connected" else (False, []))
+
+
+async def test_a_response_that_cannot_be_sent_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def execute(_message: Any) -> None: ...
+
+    connection = Connection(ConnectionOptions(servers=("nats://a",)), lambda _state: None)
+    connection._client._max_payload = 0
+    intake = Intake(
+        connection,
+        make_subjects("p"),
+        ServingOptions(),
+        Counters(),
+        execute=execute,
+        is_wanted=lambda: True,
+    )
+    await intake._send_response("", {})
+    assert caplog.text == ""
+    await intake._send_response("reply", {})
+    assert "a response could not be sent: nats: maximum payload exceeded" in caplog.text

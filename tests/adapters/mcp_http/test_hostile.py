@@ -17,6 +17,7 @@ import pytest
 from hookline.serving.mcp import http
 from hookline.serving.mcp.connection import _explain
 from hookline.serving.mcp.http import HttpServer
+from hookline.web.address import AddressError
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
 from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
 
@@ -356,3 +357,20 @@ def test_a_failed_exchange_is_explained_without_a_header_or_the_url(
     error: httpx.HTTPError, said: str
 ) -> None:
     assert _explain(error) == said
+
+
+async def test_a_notification_that_the_server_refuses_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refuse = body(b"", status=500)
+    async with serve(notifications_odd=refuse) as raw, HttpServer(raw.url) as server:
+        await send(server, "notifications/odd")
+        assert (await ask(server, "ping", 1))["id"] == 1
+    reason = f"the MCP server at {raw.url} answered with HTTP 500 Internal Server Error"
+    assert f"notifications/odd did not reach the server: {reason}" in caplog.text
+
+
+def test_a_server_elsewhere_is_not_reached_without_tls_unless_that_is_allowed() -> None:
+    with pytest.raises(AddressError):
+        HttpServer("http://mcp.example.com/")
+    HttpServer("http://mcp.example.com/", allow_http=True)

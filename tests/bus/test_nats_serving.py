@@ -122,7 +122,7 @@ def test_a_queue_that_would_not_share_its_requests_is_refused(queue: str) -> Non
 
 
 async def test_a_request_seen_before_is_refused_and_its_copy_is_answered_once(
-    nats_url: str, prefix: str, tmp_path: Path
+    nats_url: str, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
         system = await started(tmp_path / "w", message_bus=bus)
@@ -144,6 +144,7 @@ async def test_a_request_seen_before_is_refused_and_its_copy_is_answered_once(
     assert first["success"] is True
     assert second["error"]["code"] == "duplicate_request"
     assert len(seen) == 2
+    assert "the request 'id-2' was delivered twice; the copy is dropped" in caplog.text
 
 
 async def test_a_full_worker_hands_on_what_it_has_no_place_for(nats_url: str, prefix: str) -> None:

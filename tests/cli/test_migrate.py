@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,36 @@ def test_the_document_has_before_and_after(call: Call) -> None:
     ]
     assert document["unchanged"] == '"claude": true in .hookline/settings.json, or --claude'
     assert document["next"][0] == "hookline migrate --write"
+
+
+def test_the_document_says_where_each_hook_goes_and_what_becomes_of_the_file(
+    theirs: Project, call: Call
+) -> None:
+    target = str(theirs.write(".hookline/settings.json", OURS))
+    source = str(theirs.path / ".claude" / "settings.json")
+    document = call("migrate", "--json").document
+    first = document["hooks"][0]
+    assert (first["file"], first["line"], first["target"]) == (source, 7, target)
+    assert (first["column"] > 1, first["is_new"]) == (True, True)
+    assert any("10000" in change for change in first["changes"])
+    about = {"file": target, "exists": True, "add": 1, "disabled": [], "backup": None}
+    assert document["targets"][0] == about
+    written = call("migrate", "--json", "--write").document
+    assert written["targets"][0]["backup"] == f"{target}.bak"
+    assert written["next"] == document["next"][1:]
+    again = call("migrate", "--json").document
+    assert (again["hooks"][0]["is_new"], again["targets"][0]["add"]) == (False, 0)
+
+
+def test_the_command_that_writes_has_the_options_of_the_one_that_shows(
+    project: Project, call: Call
+) -> None:
+    file = str(project.settings({"hooks": {"PreToolUse": []}}, file="b.json"))
+    folder = str(project.path)
+    given = ["--from", "claude", "--cwd", folder, "--settings", file]
+    assert call("migrate", "--json", *given).document["next"][0] == shlex.join(
+        ["hookline", "migrate", "--write", *given]
+    )
 
 
 def test_gemini_settings_are_moved_where_there_are_no_others(project: Project, call: Call) -> None:

@@ -64,6 +64,24 @@ def test_claude_codes_switches_are_its_own(tmp_path: Path) -> None:
     assert read(tmp_path, (USER, {"enableHooks": False}), dialect="claude") == []
 
 
+def test_files_after_one_that_is_missing_or_broken_still_count(tmp_path: Path) -> None:
+    off = {"hooks": {"disabled": ["a"]}}
+    assert read(tmp_path, (PROJECT, "{"), (USER, off)) == [(USER, 1, "a")]
+    files = [
+        SettingsFile(str(tmp_path / "none.json"), PROJECT, "native"),
+        SettingsFile(str(tmp_path / "1.json"), USER, "native"),
+    ]
+    assert [switch.name for switch in read_switches(files)] == ["a"]
+
+
+def test_a_file_of_the_system_may_allow_only_managed_hooks_after_another_decided_about_all(
+    tmp_path: Path,
+) -> None:
+    on = {"disableAllHooks": False}
+    files = ((SYSTEM, on), (SYSTEM, {**on, "allowManagedHooksOnly": True}))
+    assert read(tmp_path, *files, dialect="claude") == [(SYSTEM, 1, None)]
+
+
 def entry(source: HookSource, *, managed: bool = False, dialect: str = "native") -> Any:
     hook = CommandHook(name="h", command="x", source=source, managed=managed, dialect=dialect)
     return HookRegistryEntry(event=HookEventName.BEFORE_TOOL, hook=hook, matches=lambda _: True)

@@ -235,6 +235,23 @@ def test_the_document_has_every_test_and_what_was_fired_where_one_failed(
     assert (later["status"], later["skip"]) == ("skipped", "needs git")
 
 
+def test_the_document_has_the_files_and_settings_that_could_not_be_used(
+    call: Call, keys: Project
+) -> None:
+    keys.write("bad.hooktest.json", '{"evnt": "BeforeTool"}')
+    local = keys.settings('{"hooks": {"Nope": []}}', file=".hookline/settings.local.json")
+    document = run(call, keys, "--json").document
+    (error,), (problem,) = document["errors"], document["problems"]
+    assert error["place"] == "bad.hooktest.json:1:10"
+    assert error["message"].startswith("'evnt' has no meaning in a test")
+    assert problem["place"].startswith(f"{local}:1:")
+    assert "Nope" in problem["message"]
+    assert document["summary"]["errors"] == 1
+    _, failed, _ = document["tests"]
+    assert [failure["at"] for failure in failed["failures"]]
+    assert failed["warnings"] == []
+
+
 def test_junit_is_written_for_ci(call: Call, keys: Project) -> None:
     keys.script("hooks/no-keys.sh", "#!/bin/sh\nprintf 'bell \\007 <&>' >&2; exit 2\n")
     assert run(call, keys, "--junit", "out.xml").status == 1

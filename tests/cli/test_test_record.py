@@ -62,6 +62,12 @@ def test_it_writes_what_the_hooks_said_and_says_what_it_expects(call: Call, keys
             {"decision": "allow", "context": "c", "system_message": "m"},
         ),
         (
+            "AfterTool",
+            {"tool_name": "x", "tool_input": {}, "tool_response": {"llmContent": "y"}},
+            answer(suppressOutput=True),
+            {"decision": "allow", "suppress_output": True},
+        ),
+        (
             "BeforeTool",
             {"tool_name": "x", "tool_input": {"a": 1}},
             answer(decision="ask", hookSpecificOutput={"tool_input": {"a": 2}}),
@@ -119,6 +125,14 @@ def test_a_file_is_never_replaced_unasked(call: Call, keys: Project) -> None:
     assert (keys.path / REFUSED).read_text() == "mine"
     done = record(call, "a key is refused", *WRITE, "{}", "--force")
     assert done.out.startswith(f"replaced {REFUSED}\n")
+
+
+def test_the_document_says_which_file_was_written_and_whether_another_was_replaced(
+    call: Call, keys: Project
+) -> None:
+    for more, replaced in (((), False), (("--force",), True)):
+        document = record(call, "a key is refused", *WRITE, "{}", "--json", *more).document
+        assert (document["file"], document["replaced"]) == (str(keys.path / REFUSED), replaced)
 
 
 def test_a_name_may_be_a_path(call: Call, keys: Project) -> None:

@@ -420,3 +420,8 @@ def test_a_timeout_of_less_than_a_thousand_seconds_is_meant(project: Project) ->
 def test_an_empty_if_is_no_condition(project: Project) -> None:
     fields = on("PreToolUse", hook(**{"if": ""}), matcher="Bash")
     assert review_claude(project, fields) == []
+
+
+def test_an_event_that_is_not_fired_is_told_after_one_that_is(project: Project) -> None:
+    hooks = on("PreToolUse", hook())["hooks"] | on("WorktreeCreate", hook("ls"))["hooks"]
+    only(review_claude(project, {"hooks": hooks}), "event-not-fired")

@@ -232,3 +232,11 @@ def test_what_no_review_covers_is_told_with_the_form_that_one_would(
     (found,) = [each for each in findings if each.kind == "uncovered"]
     assert "a review cannot cover" in found.message
     assert form in found.remedy
+
+
+def test_every_hook_is_looked_at_after_one_that_is_fine_or_wrong(project: Project) -> None:
+    wrong = hook("hooks/ok.sh --strict", args=[])
+    hooks = hook("true", name="fine"), wrong, hook("no-such-program-here")
+    findings = review(project, on("BeforeAgent", *hooks))
+    assert [finding.kind for finding in findings] == ["program-missing", "program-missing"]
+    assert "no-such-program-here" in findings[1].message

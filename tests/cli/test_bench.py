@@ -118,6 +118,28 @@ def test_a_hook_that_fails_is_told(call: Call, scan: Project) -> None:
     )
 
 
+def test_the_document_counts_how_runs_failed(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.sh", "#!/bin/sh\necho oh >&2; exit 3\n")
+    document = call("bench", "scan", "--trust", "--runs", "1", "--json").document
+    assert document["unit"] == "ms"
+    times = document["times"]["hook"]
+    assert (times["failed_runs"], times["errors"]) == (1, {"exited with code 3: oh": 1})
+    assert "errors" not in document["startup"]
+
+
+def test_a_made_up_event_is_of_the_session_that_is_given(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.sh", "#!/bin/sh\ncat > read.json\n")
+    assert call("bench", "scan", "--trust", "--runs", "1", "--session-id", "s-7").status == 0
+    assert '"session_id":"s-7"' in (scan.path / "read.json").read_text()
+
+
+def test_a_hook_that_nobody_waits_for_is_measured_whole(call: Call, scan: Project) -> None:
+    hook = command_hook("sleep 0.05", name="scan") | {"async": True}
+    scan.settings(settings("BeforeTool", hook))
+    document = call("bench", "scan", "--trust", "--runs", "1", "--json").document
+    assert document["times"]["hook"]["min"] >= 50
+
+
 def test_the_event_is_made_up_unless_it_is_given(call: Call, scan: Project) -> None:
     scan.script("hooks/scan.sh", "#!/bin/sh\ncat > read.json\n")
     given = ("--tool", "write_file", "--tool-input", '{"content": "mine"}')
@@ -184,6 +206,9 @@ def test_bad_usage_says_what_to_do(
         ("$HERE/script", None, "python3 -c pass"),
         ("./script", (), "python3 -c pass"),
         ("node", ("x.js",), "node -e 0"),
+        ("ruby x.rb", None, "ruby -e 0"),
+        ("perl x.pl", None, "perl -e 0"),
+        ("python3 -u -W error -I x.py", None, "python3 -u -c pass"),
         ("cat | python3 x.py", None, "the shell's bare start"),
         ("/bin/true", None, "true"),
         ("./missing", None, "true"),

@@ -53,6 +53,20 @@ def test_a_suite_a_file_with_what_passed_failed_was_skipped_or_is_no_test() -> N
     assert suite[2][0].get("message") == "needs docker"
 
 
+def test_each_case_says_what_it_is_and_where() -> None:
+    name, failure = "a.hooktest.json", Failure(message="it is not trusted")
+    outcome = Outcome(test=case_of("bad"), status="failed", failures=(failure,), duration=250)
+    problem = Problem(kind="bad-test", message="is none", file=name, line=7, column=2)
+    (suite,) = ElementTree.fromstring(junit_xml([HookTestFile(name, (), (problem,))], [outcome]))
+    failed, unread = suite
+    line = str(outcome.test.line)
+    own = {"classname": name, "name": "bad", "file": name, "line": line, "time": "0.250"}
+    assert (suite.get("name"), failed.attrib) == (name, own)
+    assert failed[0].attrib == {"message": "it is not trusted"}
+    assert unread.attrib == {"classname": name, "name": f"{name}:7:2", "time": "0"}
+    assert unread[0].attrib == {"message": "is none"}
+
+
 @given(st.text(), st.text())
 def test_any_text_is_well_formed_xml(name: str, said: str) -> None:
     failure = Failure(at=name, expected=said, actual=name)

@@ -215,6 +215,14 @@ def test_given_settings_are_the_ones_that_are_changed(call: Call) -> None:
     assert json.loads(Path("a.json").read_text())["hooks"]["disabled"] == ["two words"]
 
 
+def test_the_command_that_takes_it_back_finds_the_hook_from_anywhere(
+    call: Call, guarded: Project
+) -> None:
+    given = ["--cwd", str(guarded.path), "--claude"]
+    done = call("disable", *given, "--project", "scan")
+    assert f"`hookline enable {' '.join(given)} --project scan` takes it back" in done.out
+
+
 def test_as_a_document(call: Call) -> None:
     done = call("disable", "--json", "mine").document
     assert done == {

@@ -68,6 +68,12 @@ def test_it_writes_what_the_hooks_said_and_says_what_it_expects(call: Call, keys
             {"decision": "allow", "suppress_output": True},
         ),
         (
+            "PreCompress",
+            {"trigger": "manual"},
+            answer(hookSpecificOutput={"keepHistory": True}),
+            {"decision": "allow", "keep_history": True},
+        ),
+        (
             "BeforeTool",
             {"tool_name": "x", "tool_input": {"a": 1}},
             answer(decision="ask", hookSpecificOutput={"tool_input": {"a": 2}}),

@@ -304,3 +304,15 @@ def test_what_is_disabled_or_traced_is_looked_up_only_where_there_is_any(
     assert loaded(project, "list").isdisjoint(more)
     user_settings({"hookline": {"trace": True}, **off("scan")})
     assert more <= loaded(project, "list")
+
+
+def test_the_document_has_the_arguments_and_the_description_of_a_hook(
+    project: Project, call: Call
+) -> None:
+    hook = command_hook("scan", name="scan", args=["--all"], description="finds keys")
+    project.settings(settings("BeforeTool", hook))
+    (found,) = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
+    assert (found["command"], found["args"], found["description"]) == (
+        *("scan", ["--all"], "finds keys"),
+    )
+    assert not {"async", "plugin", "url", "prompt", "if", "why"} & found.keys()

@@ -345,6 +345,12 @@ def test_a_plugin_that_was_named_comes_with_its_folders(
     assert call("fire", "BeforeTool", *call_, "--cwd", str(project.path)).status == 2
 
 
+def test_the_command_that_writes_names_the_plugin_again(project: Project, call: Call) -> None:
+    given = ["--cwd", str(project.path), "--plugin", str(make_plugin(project, "./guard.py"))]
+    done = call("migrate", "--json", *given)
+    assert done.document["next"][0] == shlex.join(["hookline", "migrate", "--write", *given])
+
+
 def test_a_plugin_finds_the_data_that_it_has(project: Project, call: Call) -> None:
     root = make_plugin(project, "touch ${CLAUDE_PLUGIN_DATA}/ran")
     data = Path(os.environ["HOME"], ".claude/plugins/data/guard-market")

@@ -173,9 +173,23 @@ def test_hooks_nobody_trusts_are_not_recorded(call: Call, keys: Project) -> None
             ["--record", "x", "--watch"],
             "--record only writes a test; pass the options for a run when",
         ),
+        (["--record", "x", "--junit", "out.xml"], "--record only writes a test"),
+        (["--record", "x", "-k", "key"], "--record only writes a test"),
+        (["--record", "x", "--fail-fast"], "--record only writes a test"),
         (["--record", "x", "--from-trace", "abc"], "the trace has no event 'abc'; hookline trace"),
         (["--record", "x", "A", "--from-trace", "a"], "--from-trace has the event and its input"),
+        (
+            ["--record", "x", "--input", "{}", "--from-trace", "a"],
+            "--from-trace has the event and its input",
+        ),
+        (["--record", "x", "--tool", "t", "--from-trace", "a"], "--from-trace has the event and"),
+        (
+            ["--record", "x", "--tool-input", "{}", "--from-trace", "a"],
+            "--from-trace has the event and its input",
+        ),
         (["--tool", "x"], "--tool is for --record NAME; add that"),
+        (["--input", "{}"], "--input is for --record NAME; add that"),
+        (["--force"], "--force is for --record NAME; add that"),
         (["--watch", "--json"], "--json prints one document"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +10,14 @@ import pytest
 from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execution
 from hookline.bus.messages import MessageBus, MessageHandler
 from hookline.testing import bus_conformance
-from hookline.testing.bus_conformance import CHECKS, Check, check_message_bus, message
+from hookline.testing.bus_conformance import (
+    CHECKS,
+    PAIR_CHECKS,
+    Check,
+    Message,
+    check_message_bus,
+    message,
+)
 from tests.eleven import until
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
@@ -48,6 +55,114 @@ async def test_the_checks_find_out_a_bus_that_is_none(
 
     with pytest.raises(AssertionError, match="arrived"):
         await check_message_bus(make)
+
+
+def put_id(given: Message) -> Message:
+    return {**given, "correlationId": "another"}
+
+
+def put_final(given: Message) -> Message:
+    if "output" not in given:
+        return given
+    final = {"decision": "allow", "reason": "another"}
+    return {**given, "output": {**given["output"], "finalOutput": final}}
+
+
+def put_error(given: Message) -> Message:
+    return {**given, "error": {**given["error"], "code": "x"}} if "error" in given else given
+
+
+def answer_too(given: Message) -> list[Message]:
+    if given["type"] != REQUEST.value:
+        return [given]
+    kind, output = "hook-execution-response", {"finalOutput": None}
+    return [given, {**given, "type": kind, "success": True, "output": output}]
+
+
+class Altering(InProcessMessageBus):
+    """Delivers other messages than those that are published."""
+
+    def __init__(self, alter: Callable[[Message], list[Message]]) -> None:
+        super().__init__()
+        self._alter = alter
+
+    async def publish(self, message: Message) -> None:
+        for one in self._alter(message):
+            await super().publish(one)
+
+
+@pytest.mark.parametrize(
+    ("check", "alter", "broken"),
+    [
+        ("a_plain_handler_hears_the_message", lambda m: [put_id(m)], "the message arrived as"),
+        (
+            "only_handlers_of_its_type_hear_a_message",
+            lambda m: [m, {**m, "type": REQUEST.value}],
+            "1 arrived instead of 0",
+        ),
+        ("every_handler_hears_every_message_once", lambda m: [m, m], "20 arrived instead of 10"),
+        ("every_handler_hears_every_message_once", lambda m: [put_id(m)], "of ten messages"),
+        (
+            "a_handler_subscribed_twice_hears_twice_and_once_after_one_ends",
+            lambda m: [m] * int(m["correlationId"][-1]),
+            "4 arrived instead of 3",
+        ),
+        ("a_handler_may_publish", lambda m: [put_id(m)], "the answer arrived as"),
+        ("a_hook_system_serves_it", lambda m: [put_final(m)], "the response is"),
+        (
+            "a_request_from_one_end_is_answered_at_the_other",
+            lambda m: [put_final(m)],
+            "the response is",
+        ),
+        (
+            "requests_at_once_each_get_their_own_response",
+            lambda m: [put_final(m)],
+            "the answers are",
+        ),
+        (
+            "what_cannot_be_carried_out_is_a_failed_response",
+            lambda m: [put_error(m)],
+            "the response is",
+        ),
+        ("a_request_that_nobody_serves_fails_in_time", answer_too, "the response is"),
+        ("after_the_server_has_gone_nobody_serves", answer_too, "the response is"),
+    ],
+    ids=[f"bus-{number}" for number in range(12)],
+)
+async def test_each_check_finds_a_bus_that_delivers_something_else(
+    check: str, alter: Callable[[Message], list[Message]], broken: str
+) -> None:
+    bus, run = Altering(alter), getattr(bus_conformance, check)
+    with pytest.raises(AssertionError, match=broken):
+        await (run(bus, bus) if run in PAIR_CHECKS else run(bus))
+
+
+async def test_the_checks_find_a_handler_that_cannot_end_its_subscription() -> None:
+    with pytest.raises(AssertionError, match="2 arrived instead of 1"):
+        await bus_conformance.a_handler_may_end_its_own_subscription(Forgetful())
+
+
+async def test_each_bus_that_was_checked_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    class Closing(InProcessMessageBus):
+        async def close(self) -> None:
+            events.append("closed")
+
+    async def make() -> MessageBus:
+        return Closing()
+
+    async def fail(*_buses: MessageBus) -> None:
+        events.append("checked")
+        raise AssertionError("not a bus")
+
+    for checks, expected in (("CHECKS", 1), ("PAIR_CHECKS", 2)):
+        events.clear()
+        monkeypatch.setattr(bus_conformance, "CHECKS", ())
+        monkeypatch.setattr(bus_conformance, checks, (fail,))
+        with pytest.raises(AssertionError, match="not a bus"):
+            await check_message_bus(make)
+        assert events == ["checked", *["closed"] * expected]
 
 
 async def test_the_checks_run_as_one() -> None:

@@ -264,6 +264,10 @@ def send_undeclared(made: Json, _base: Json) -> Json:
     return {**made, "user": "no_tool_of_this_name"}
 
 
+def keep_text(made: Json, _base: Json) -> Json:
+    return {**made, "user": SECRET}
+
+
 def allow_all(made: Json, _base: Json) -> Json:
     return {**made, "tool_choice": "auto"}
 
@@ -295,6 +299,7 @@ REQUEST_FAULTS: list[tuple[Callable[[Change], bool], Callable[[Json, Json], Json
     (is_system, forget_calls, LOST),
     (is_system, make_invalid, "not valid"),
     (is_redaction, change_text, "hooks are shown"),
+    (is_redaction, keep_text, "a replaced text left a trace"),
     (is_redaction, forget_calls, LOST),
     (is_redaction, make_invalid, "not valid"),
     (is_setting, ignore, "was left out without a warning"),

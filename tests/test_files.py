@@ -124,3 +124,15 @@ def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     with open_regular(str(tmp_path / "link")) as file:
         assert file.read() == b"x"
+
+
+def test_what_is_refused_is_closed(tmp_path: Path) -> None:
+    def find_next_descriptor() -> int:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        os.close(descriptor)
+        return descriptor
+
+    before = find_next_descriptor()
+    with pytest.raises(IsADirectoryError):
+        open_regular(str(tmp_path))
+    assert find_next_descriptor() == before

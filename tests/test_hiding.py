@@ -152,6 +152,16 @@ def test_a_secret_is_hidden_in_every_form_it_comes_in(form: str) -> None:
         assert secret[-6:] not in before + behind
 
 
+@pytest.mark.parametrize("around", ["", "x", "xy", "xyz"])
+def test_base64_that_is_all_of_a_text_or_begins_it_is_hidden_and_nothing_else(around: str) -> None:
+    secrets, written = Secrets({"A_TOKEN": "plain-token1"}), b64encode(b"plain-token1").decode()
+    assert secrets.hidden(written) == "[A_TOKEN hidden]"
+    behind = f" is all {around}end"
+    assert secrets.hidden(written + "," + behind) == "[A_TOKEN hidden]," + behind
+    before = f"it is {around}, "
+    assert secrets.hidden(before + written) == before + "[A_TOKEN hidden]"
+
+
 def test_the_password_of_a_url_is_a_secret_by_itself() -> None:
     secrets = Secrets({"PROXY": "http://ada:ses%40me12@proxy:3128"})
     assert secrets.hidden("ada, ses@me12") == "ada, [PROXY hidden]"

@@ -737,3 +737,22 @@ def test_context_has_no_place_in_a_model_call(run: Any) -> None:
     response = completion("hi")
     hooks = hooks_that(AfterModel=add_context("ignored"))
     assert run(hooks, Model(response), model="m", messages=MESSAGES) is response
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "instead"),
+    [
+        ("anthropic.resources.messages", "stream", r"create\(…, stream=True\)"),
+        ("google.genai.models", "generate_content_stream", "generate_content$"),
+    ],
+)
+def test_a_method_that_cannot_be_guarded_is_refused_with_the_one_to_pass(
+    module: str, name: str, instead: str
+) -> None:
+    def method(_self: object, **_request: Any) -> None:
+        raise AssertionError("it was called")
+
+    method.__name__ = name
+    client = type("Client", (), {"__module__": module, name: method})()
+    with pytest.raises(TypeError, match=f"model_call cannot guard {name}; pass {instead}"):
+        Hooks().sync.model_call(getattr(client, name), messages=MESSAGES)

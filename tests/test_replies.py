@@ -45,6 +45,11 @@ def test_no_reply_takes_a_stricter_one_back() -> None:
     assert combine(stop("x"), {"continue": True})["continue"] is False
 
 
+def test_what_comes_after_a_continue_that_does_not_count_still_counts() -> None:
+    combined = combine(stop("x"), {"continue": True, "systemMessage": "m"})
+    assert combined == {**stop("x"), "systemMessage": "m"}
+
+
 def test_texts_of_combined_replies_are_joined() -> None:
     assert combine(deny("a"), deny("b"))["reason"] == "a\nb"
     assert combine(message("a"), message("b"))["systemMessage"] == "a\nb"

@@ -284,6 +284,7 @@ REQUEST_FAULTS: list[tuple[Callable[[Change], bool], Callable[[Json, Json], Json
     (is_edit, add_message, "a message came or went"),
     (is_edit, copy_last, "2 messages changed"),
     (is_removal, ignore, "hooks are shown"),
+    (is_removal, forget_calls, LOST),
     (is_removal, add_field, "a field came or went"),
     (is_removal, make_invalid, "not valid"),
     (is_removal, copy_last, "2 messages changed"),

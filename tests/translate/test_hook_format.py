@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from hookline.errors import TranslationError
+from hookline.translate.hook_form import HookFormTranslator
 from hookline.wire.model import (
     is_llm_response,
     llm_request_problem,
@@ -90,3 +92,12 @@ def test_text_that_has_no_utf8_form_is_text() -> None:
     assert llm_request_problem(change) is None
     assert merge_llm_request(BASE, change)["messages"] == change["messages"]
     assert llm_request_problem({"\ud800": 1}) is not None
+
+
+def test_a_request_whose_text_stands_where_no_messages_are_is_refused() -> None:
+    translator = HookFormTranslator()
+    nothings: list[Json] = [{}, {"messages": []}]
+    for messages in nothings:
+        with pytest.raises(TranslationError, match="neither contents nor messages"):
+            translator.to_hook_llm_request({"model": "m", "prompt": "rm -rf /", **messages})
+    assert translator.to_hook_llm_request({"model": "m"})["messages"] == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hookline.errors import TranslationError
+from hookline.translate.genai_values import check_parts
 from hookline.translate.values import (
     JSONCall,
     SDKCall,
@@ -121,3 +122,14 @@ def test_an_object_is_of_the_package_of_its_class_or_a_base() -> None:
     assert is_object(near, "hookline", "Other", "JSONCall")
     assert not is_object(near, "hookline", "SDKCall")
     assert not is_object(near, "hook")
+
+
+@pytest.mark.parametrize("first", [{"text": "a"}, "a", {"text": ""}])
+def test_every_part_of_a_list_is_checked(first: Any) -> None:
+    check_parts([first, {"text": "b"}])
+    with pytest.raises(TranslationError, match="a content part cannot be int"):
+        check_parts([first, 5])
+    with pytest.raises(TranslationError, match="a part's text must be a string, not int"):
+        check_parts([first, {"text": 5}])
+    with pytest.raises(TranslationError, match="a part has no field of Gemini's parts"):
+        check_parts([first, {"words": "rm -rf /"}])

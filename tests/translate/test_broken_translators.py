@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from hookline.testing.translators import (
     check_request,
     check_response,
     check_tools,
+    check_valid,
     find_messages,
 )
 from hookline.translate.openai_chat import OpenAIChatTranslator
@@ -539,3 +541,19 @@ def test_the_messages_of_a_request_are_found_where_apis_have_them() -> None:
         assert find_messages(request) is messages
     assert find_messages(SimpleNamespace(messages="text", input=messages)) is messages
     assert find_messages({"input": "text"}) == find_messages(None) == ()
+
+
+def test_an_object_that_warns_when_it_is_written_is_not_valid() -> None:
+    class Doubtful(Invalid):
+        def model_dump_json(self) -> str:
+            warnings.warn("not what its class declares", stacklevel=1)
+            return "{}"
+
+        @classmethod
+        def model_validate_json(cls, _dumped: str) -> None:
+            """Accept it."""
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(UserWarning, match="not what its class declares"):
+            check_valid([{"value": Doubtful()}])

@@ -334,6 +334,11 @@ OFFERED = {"available_tools": ["a", "b"], "llm_request": REQUEST_READ}
             {"hookSpecificOutput": {"exports": {"A": "1"}, "additionalContext": "c"}},
             ("variables set", "context added"),
         ),
+        ("SessionStart", {}, {"hookSpecificOutput": {"exports": {"A": 1}}}, ()),
+        ("SessionStart", {}, {"hookSpecificOutput": {"additionalContext": ""}}, ()),
+        ("AfterAgent", {}, {"hookSpecificOutput": {"clearContext": False}}, ()),
+        ("PreCompress", {}, {"hookSpecificOutput": {"keepHistory": False}}, ()),
+        ("AfterTool", {}, {"hookSpecificOutput": {"tailToolCallRequest": "t"}}, ()),
     ],
 )
 def test_an_answer_did_to_its_event_what_took_effect(

@@ -5,6 +5,7 @@ import copy
 import errno
 import functools
 import inspect
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from hookline.front import (
     hooks_of,
     place_of,
     recorded_at,
+    worded_as,
 )
 from hookline.toolcall import complete
 from hookline.wire.events import EVENTS, HookEventName
@@ -727,3 +729,13 @@ def test_the_synchronous_methods_are_documented_as_their_twins() -> None:
     for name in METHODS:
         assert getattr(SyncHooks, name).__doc__ == getattr(Hooks, name).__doc__
         assert getattr(SyncHooks, name).__name__ == name
+
+
+async def test_claude_codes_form_is_added_to_events_of_its_name_alone(project: Project) -> None:
+    group = {"matcher": "w", "hooks": [{"type": "command", "command": "true"}]}
+    settings = {"hooks": {"PreCompact": [group], "SessionStart": [group]}}
+    project.write(".claude/settings.json", json.dumps(settings))
+    hooks = Hooks.load(project.path, claude=True, trusted=True)
+    face = worded_as(hooks, HookEventName.PRE_COMPRESS, {"trigger": "w", "source": "w"})
+    assert len((await face.session_start()).results) == 0
+    assert len((await face.pre_compress()).results) == 1

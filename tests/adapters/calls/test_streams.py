@@ -179,36 +179,37 @@ async def test_leaving_a_filtered_async_stream_closes_the_connection(api: Api) -
     request = {**api.request("q"), "tools": api.tools("read"), "stream": True}
     hooks = restricting("read")
 
-    async def leave_by_break(create: Any) -> None:
+    async def leave_by_break(create: Any, _service: ModelService) -> None:
         async for _ in await hooks.model_call(create, **request):
             break
 
-    async def leave_by_close(create: Any) -> None:
+    async def leave_by_close(create: Any, _service: ModelService) -> None:
         stream = await hooks.model_call(create, **request)
         await anext(stream)
         await stream.close()
 
-    async def leave_by_with(create: Any) -> None:
+    async def leave_by_with(create: Any, _service: ModelService) -> None:
         async with await hooks.model_call(create, **request) as stream:
             await anext(stream)
 
-    async def leave_by_cancelling(create: Any) -> None:
+    async def leave_by_cancelling(create: Any, service: ModelService) -> None:
         async def read() -> None:
             async with await hooks.model_call(create, **request) as stream:
                 async for _ in stream:
                     pass
 
-        await cancel(asyncio.create_task(read()))
+        await cancel(asyncio.create_task(read()), service)
 
     for leave in (leave_by_break, leave_by_close, leave_by_with, leave_by_cancelling):
         with ModelService(lambda _body: events) as service:
             async with api.async_client(service.url) as client:
-                await leave(api.create(client))
+                await leave(api.create(client), service)
                 assert await asyncio.to_thread(left, service), leave.__name__
 
 
-async def cancel(task: "asyncio.Task[Any]") -> None:
-    await asyncio.sleep(0.2)
+async def cancel(task: "asyncio.Task[Any]", service: ModelService) -> None:
+    """Cancel a call whose stream has come to its pause."""
+    assert await asyncio.to_thread(service.waiting.wait, 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -221,7 +222,8 @@ async def test_cancelling_a_held_stream_closes_the_connection(api: Api) -> None:
     with ModelService(lambda _body: events) as service:
         async with api.async_client(service.url) as client:
             request = {**api.request("q"), "stream": True}
-            await cancel(asyncio.create_task(hooks.model_call(api.create(client), **request)))
+            calling = asyncio.create_task(hooks.model_call(api.create(client), **request))
+            await cancel(calling, service)
             assert await asyncio.to_thread(left, service)
 
 

@@ -96,14 +96,15 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path) -> None:
 
 
 async def test_cancelling_one_event_leaves_another_alone() -> None:
-    began = asyncio.Event()
+    began, is_cancelled = asyncio.Event(), asyncio.Event()
 
     async def slow(_input: Json) -> Json:
-        await asyncio.sleep(0.1)
+        await is_cancelled.wait()
         return {"reason": "done"}
 
     other = asyncio.create_task(run_one(function(slow)))
     assert (await cancelled_when(began, run_one(hook_that(began, _reraise)))).cancelled()
+    is_cancelled.set()
     assert (await other).output == {"reason": "done"}
 
 

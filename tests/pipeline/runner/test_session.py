@@ -221,12 +221,13 @@ async def test_without_an_interpreter_the_guard_ends_groups(no_leaks: Watch) -> 
         "from hookline.pipeline.runner.guard import Guard\n"
         "import subprocess; hook = subprocess.Popen(['bash', '-c', 'sleep 600 & echo on > begun; "
         "wait'], start_new_session=True)\n"
-        "Guard(print).watch(hook.pid); time.sleep(60)\n"
+        "Guard(print).watch(hook.pid)\n"
+        "print(1, file=open('watched', 'w'), flush=True); time.sleep(60)\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     agent = subprocess.Popen([sys.executable, "-c", program], env=environment)
     await appears("begun")
-    await asyncio.sleep(0.3)
+    await appears("watched")
     agent.kill()
     agent.wait()
     assert left(no_leaks) == []

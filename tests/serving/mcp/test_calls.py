@@ -592,10 +592,11 @@ async def test_a_modern_call_that_follows_cannot_ask(caplog: pytest.LogCaptureFi
 
 
 async def test_a_call_is_cancelled_while_a_hook_runs() -> None:
-    hooks, ended = Hooks(), asyncio.Event()
+    hooks, began, ended = Hooks(), asyncio.Event(), asyncio.Event()
 
     @hooks.on("BeforeTool", matcher="slow")
     async def wait(_event: Any) -> None:
+        began.set()
         try:
             await asyncio.sleep(60)
         finally:
@@ -603,7 +604,7 @@ async def test_a_call_is_cancelled_while_a_hook_runs() -> None:
 
     async with play(hooks) as session:
         session.send(call(1, "slow"))
-        await asyncio.sleep(0.05)
+        await began.wait()
         session.send({"method": "notifications/cancelled", "params": {"requestId": 1}})
         await asyncio.wait_for(ended.wait(), 10)
         # The server has never heard of it; its id is free again.

@@ -413,9 +413,11 @@ async def test_no_schema_is_promised_where_hooks_may_make_a_text_of_a_result(eve
 async def test_the_server_dies_and_every_open_request_is_answered_first() -> None:
     hooks, after = Hooks(), []
     hooks.on("AfterTool")(lambda event: after.append(event["tool_response"]["error"]))
+    began = asyncio.Event()
 
     @hooks.on("BeforeTool", matcher="slow")
     async def wait(_event: Any) -> None:
+        began.set()
         await asyncio.sleep(0.1)
 
     ended: list[str] = []
@@ -426,7 +428,7 @@ async def test_the_server_dies_and_every_open_request_is_answered_first() -> Non
         await session.server.next()
         await session.server.next()
         session.send(call(3, "slow"))
-        await asyncio.sleep(0.02)
+        await began.wait()
         session.server.die()
         answers = [await session.receive() for _ in range(3)]
         assert {answer["id"]: answer["error"]["code"] for answer in answers} == {

@@ -1,6 +1,6 @@
 """What an output's accessors say, as one JSON object."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from hookline.answer import (
     most_sent_back,
     result_document,
 )
+from hookline.cli.demo.steps import Word
 from hookline.fired import FiredEvent
 from hookline.replies import add_context, combine, deny, stop
 from hookline.translate.genai import GenAITranslator
@@ -173,6 +174,11 @@ def test_a_hook_did_in_a_word_what_its_answer_decides_or_does_to_the_event(
     event: EventName, output: Json, word: str
 ) -> None:
     assert describe_hook(event, output)[:2] == (word, "")
+    assert word in TONES
+
+
+@pytest.mark.parametrize("word", get_args(Word))
+def test_every_word_of_the_demo_has_a_tone(word: str) -> None:
     assert word in TONES
 
 

@@ -325,3 +325,8 @@ def test_a_hook_has_its_options_whether_it_waits_for_the_system_or_comes_later()
     for entry, name in zip(system.get_all_hooks(), ("early", "late"), strict=True):
         assert (entry.name, entry.matcher, entry.sequential) == (name, "read", True)
         assert (entry.hook.timeout, entry.hook.on_failure) == (50, "block")
+
+
+@pytest.mark.parametrize(("options", "warm"), [({}, True), ({"warm": False}, False)])
+def test_interpreters_are_kept_warm_unless_told_otherwise(options: Json, warm: bool) -> None:
+    assert Config(working_dir="/", **options).run_context("s").warm is warm

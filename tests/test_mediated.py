@@ -262,6 +262,20 @@ async def test_a_failure_at_any_stage_is_one_failed_response_that_names_it(
     assert error["message"]
 
 
+async def test_an_internal_error_is_warned_of_besides(tmp_path: Path, answers: Answers) -> None:
+    warnings: list[str] = []
+    system = await started(tmp_path / "w", on_every_event(command("true")))
+    handler_of(
+        system,
+        message_bus=answers.bus,
+        aggregator=Forgetful(AggregatedHookResult(False)),
+        debug_logger=DebugLogger(warn=warnings.append),
+    )
+    await answers.to(request("BeforeModel", {"model_request": REQUEST}))
+    (warning,) = warnings
+    assert warning.startswith("a hook request failed with an internal error, please report it: ")
+
+
 async def test_a_request_that_cannot_be_translated_says_why(
     tmp_path: Path, answers: Answers
 ) -> None:

@@ -144,3 +144,29 @@ def test_difflib_is_loaded_by_the_first_misspelt_word_only() -> None:
     code = "import sys, hookline; print('difflib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "slip"),
+    [
+        ("decis", "decision", True),  # three letters are missing
+        ("sessions", "sessionstart", False),  # four
+        ("maxxher", "matcher", True),  # two wrong letters of seven
+        ("rexxon", "reason", False),  # of six
+        ("rexson", "reason", True),
+    ],
+)
+def test_a_slip_leaves_out_three_letters_or_has_two_wrong_ones_in_a_long_name(
+    word: str, name: str, slip: bool
+) -> None:
+    assert is_slip(word, name) is slip
+
+
+def test_four_letters_of_five_are_enough_to_be_certain() -> None:
+    assert only_one("abcdx", ["abcde"]) == "abcde"
+    assert only_one("abcxy", ["abcde"]) is None
+
+
+def test_a_name_of_eighty_letters_is_shown_as_it_is_and_no_longer_one() -> None:
+    assert join_names(["n" * 80]) == "n" * 80
+    assert join_names(["n" * 81]) == repr("n" * 80)

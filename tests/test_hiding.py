@@ -186,6 +186,12 @@ def test_ordinary_text_stays_as_it_is() -> None:
         assert secrets.hidden(text) == text
 
 
+@pytest.mark.parametrize("character", "\b\f\n\r\t")
+def test_a_character_with_an_escape_of_its_own_does_not_show_the_secret(character: str) -> None:
+    secrets = Secrets({"MY_KEY": f"first{character}second"})
+    assert secrets.hidden(json.dumps(f"first{character}second")) == '"[MY_KEY hidden]"'
+
+
 @given(st.text(min_size=8, max_size=40), st.text(max_size=20), st.text(max_size=20))
 def test_whatever_a_secret_is_made_of_its_json_and_its_base64_do_not_show_it(
     secret: str, before: str, behind: str

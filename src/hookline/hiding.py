@@ -95,8 +95,7 @@ class Secrets:
 
     def _hide(self, text: str) -> str:
         for secret in self._found:
-            if secret.value in text:
-                text = text.replace(secret.value, f"[{secret.name} hidden]")
+            text = text.replace(secret.value, f"[{secret.name} hidden]")
         read = _Unescaped(text)
         places = [
             (*read.place(start, end), secret.name)

@@ -18,6 +18,7 @@ from hookline.modelstreams import (
     read_chunks,
     split_response,
 )
+from hookline.toolcall import complete
 
 HELLO = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "hello"}}]}
 ERROR = {"type": "error", "error": {"message": "overloaded"}}
@@ -166,3 +167,8 @@ def test_a_filtered_stream_closes_the_clients_when_it_is_left() -> None:
         assert stream.closed == 0
     assert stream.closed
     assert list(filtered) == []
+
+
+def test_closing_a_held_stream_is_done_without_an_event_loop() -> None:
+    complete(aclose_stream(HeldStream([1])))
+    assert list(HeldStream([1]).close().__await__()) == []

@@ -135,3 +135,20 @@ async def test_the_check_notices_an_event_under_another_conversations_id() -> No
         await talk_under(lambda id: f"{id[:7]}0-")
     with pytest.raises(AssertionError, match=r"of loop-\d+- has the session id loop-\d+-"):
         await talk_under(lambda id: f"loop-{(int(id[5:8]) + 1) % 50:03}-")
+
+
+async def test_the_check_notices_a_conversation_without_events_and_an_id_of_none() -> None:
+    hooks, ids = Hooks(), list[str]()
+
+    async def be_silent(id: str) -> None:
+        ids.append(id)
+
+    async def say_too_much(id: str) -> None:
+        await hooks.session(id).before_tool("shell", {"command": id})
+        await hooks.session("nobody").before_tool("shell", {})
+
+    with pytest.raises(AssertionError, match=r"BeforeTool fired \[0\] times"):
+        await check_sessions(hooks, ["BeforeTool"], talk_async=be_silent)
+    assert len(set(ids)) == 50
+    with pytest.raises(AssertionError, match="'nobody', which no conversation has"):
+        await check_sessions(hooks, ["BeforeTool"], talk_async=say_too_much, conversations=2)

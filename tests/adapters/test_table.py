@@ -11,6 +11,7 @@ from hookline.testing.adapters import (
     Message,
     Run,
     Scenario,
+    render_column,
     render_table,
     run_cell,
 )
@@ -137,6 +138,30 @@ async def test_what_raises_and_what_comes_under_another_session_is_a_complaint()
 
     assert "it raised LookupError: no such agent" in (await complaints_about(break_down))[0]
     assert "events have the session ids ['another']" in (await complaints_about(mix_sessions_up))[0]
+
+
+@pytest.mark.parametrize(("error", "count"), [("the disk is full", 0), ("no such agent", 1)])
+async def test_only_the_error_that_the_tool_raises_may_come_through(error: str, count: int) -> None:
+    raising = next(scenario for scenario in SCENARIOS if scenario.raises is not None)
+
+    async def fail(run: Run) -> None:
+        response = {"error": {"message": "the disk is full"}}
+        await run.hooks.session(run.session_id).after_tool("shell", {}, response)
+        raise OSError(error)
+
+    harness = Harness(name="x", title="X", modes=("sync",), run=fail)
+    complaints = (await run_cell(harness, raising)).complaints
+    assert [*complaints] == [f"sync: it raised OSError: {error}"] * count
+    assert harness.conversations == 50
+
+
+def test_the_limit_of_a_cell_counts_before_that_of_its_row() -> None:
+    cell, row = Limit("◐", why="partly"), Limit("✗", why="no seam")
+    limits = {BLOCK.cell: cell, BLOCK.row: row}
+    harness = Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey)
+    of = [harness.limit_of(scenario) for scenario in SCENARIOS]
+    assert (of[0], of[1], of[-1]) == (cell, row, Limit("✓"))
+    assert f"| {BLOCK.cell} | ◐ | partly |\n" in render_column(harness)
 
 
 def test_a_limit_of_what_is_no_cell_is_refused() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from hookline.hooktests.cases import Outcome
 from hookline.hooktests.comparing import Failure
-from hookline.hooktests.explaining import explain_outcome
+from hookline.hooktests.explaining import explain_outcome, is_difference
 from hookline.notices import Notice
 from tests.hooktests.test_junit import case_of
 
@@ -14,7 +14,7 @@ from tests.hooktests.test_junit import case_of
 def explain(
     *failures: Failure, results: tuple[dict[str, Any], ...] = (), **fields: Any
 ) -> list[str]:
-    """The lines for a test with these failures, hooks and warnings."""
+    """The lines for a test with these failures, hooks and warnings; quoted ones have a mark."""
     warnings = fields.pop("warnings", ())
     outcome = Outcome(
         test=case_of("t"),
@@ -24,7 +24,7 @@ def explain(
         document={"results": results},
     )
     explained = explain_outcome(outcome, say_time=lambda ms: f"{ms:g} ms", **fields)
-    return [line.text for line in explained]
+    return [f"> {line.text}" if line.is_quoted else line.text for line in explained]
 
 
 def result(**fields: Any) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def test_the_signs_of_a_difference_are_explained_once() -> None:
     second = Failure(at="reason", expected="x", actual="y")
     signs = "  (- expected, + found)"
     assert explain(first, second) == [
-        *(f"decision{signs}", "- deny", "+ allow"),
-        *("reason", "- x", "+ y"),
+        *(f"decision{signs}", "> - deny", "> + allow"),
+        *("reason", "> - x", "> + y"),
     ]
     assert explain(first, is_explained=True)[0] == "decision"
 
@@ -48,19 +48,22 @@ def test_the_signs_of_a_difference_are_explained_once() -> None:
 def test_a_message_is_shown_with_its_place_if_it_has_one() -> None:
     bad = Failure(at="reason", expected={"contain": "x"}, actual="x", message="is not a test")
     assert explain(bad)[0] == "reason: is not a test"
-    assert explain(FAILED) == ["no"]
+    assert explain(FAILED, bad)[:2] == ["no", "reason: is not a test"]
+    assert [is_difference(each) for each in (FAILED, bad, Failure(at="a"), Failure())] == [
+        *(False, False, True, False)
+    ]
 
 
 @pytest.mark.parametrize(
     ("number", "last"),
-    [(39, "+ found"), (40, "1 more line; see the log"), (41, "2 more lines; see the log")],
+    [(39, "> + found"), (40, "> 1 more line; see the log"), (41, "> 2 more lines; see the log")],
 )
 def test_a_long_difference_is_cut_only_if_it_can_be_read_elsewhere(number: int, last: str) -> None:
     wanted = "\n".join(str(line) for line in range(number))
     failure = Failure(at="reason", expected=wanted, actual="found")
     shown = explain(failure, elsewhere="see the log")
     assert (len(shown), shown[-1]) == (1 + 40 + (number >= 40), last)
-    assert explain(failure)[-1] == "+ found"
+    assert explain(failure)[-1] == "> + found"
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,15 @@ def test_each_case_says_what_it_is_and_where() -> None:
     assert unread[0].attrib == {"message": "is none"}
 
 
+def test_the_file_says_what_it_is_and_has_a_line_for_each_element() -> None:
+    text = junit_xml([HookTestFile("a"), HookTestFile("b")], []).decode()
+    first, *lines = text.splitlines()
+    assert first == "<?xml version='1.0' encoding='utf-8'?>"
+    assert [line.split(" name")[0] for line in lines] == [
+        *("<testsuites>", "  <testsuite", "  <testsuite", "</testsuites>")
+    ]
+
+
 @given(st.text(), st.text())
 def test_any_text_is_well_formed_xml(name: str, said: str) -> None:
     failure = Failure(at=name, expected=said, actual=name)

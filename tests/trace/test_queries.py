@@ -46,6 +46,7 @@ NOW = datetime(2026, 3, 1, 15, 0, tzinfo=UTC)
         ({"decisions": frozenset({"blocked"})}, "block2"),
         ({"decisions": frozenset({"blocked", "no hook"})}, "model2 block2"),
         ({"decisions": frozenset({"blocked"}), "hook": "scan", "session": "s-2"}, ""),
+        ({"since": "", "hook": "scan", "slow": 0.0, "within": "/home"}, "block2"),
     ],
 )
 def test_an_event_must_be_all_that_is_asked_for(asked: dict[str, Any], found: str) -> None:
@@ -56,6 +57,13 @@ def test_an_event_must_be_all_that_is_asked_for(asked: dict[str, Any], found: st
     entries = [*map(assembler.gather, records(*session()))]
     accepted = [each.id for each in entries if each is not None and wanted.accepts_entry(each)]
     assert sorted(accepted) == sorted(found.split())
+
+
+def test_what_happened_at_the_very_time_happened_since_then() -> None:
+    (record,), (later,) = warned("10:00:00", "look"), warned("10:00:01", "look")
+    (entry,) = filter(None, map(Assembler().gather, records([record])))
+    accepted = [Filter(since=each["time"]).accepts_entry(entry) for each in (record, later)]
+    assert accepted == [True, False]
 
 
 def test_yesterday_begins_at_midnight_here(monkeypatch: pytest.MonkeyPatch) -> None:

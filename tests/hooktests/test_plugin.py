@@ -79,9 +79,12 @@ def test_tests_are_chosen_by_a_word_by_their_place_and_by_the_last_failure(keys:
 
 
 def test_a_report_in_junits_form_has_their_names_and_reasons(keys: Inner) -> None:
-    keys.run("--hookline-trust", "--junit-xml=r.xml", passed=1, failed=1, skipped=1)
+    junit = ("--junit-xml=r.xml", "-o", "junit_family=xunit1")
+    keys.run("--hookline-trust", *junit, passed=1, failed=1, skipped=1)
     cases = {case.get("name"): case for case in ElementTree.parse("r.xml").iter("testcase")}
     assert [*cases] == ["a key is refused", "a key in a test is written", "later"]
+    # Lines are counted from 0 there.
+    assert [case.get("line") for case in cases.values()] == ["4", "9", "14"]
     failure = cases["a key in a test is written"].find("failure")
     assert failure is not None
     assert "- allow\n  + deny" in (failure.get("message") or "")
@@ -181,6 +184,8 @@ def test_the_settings_of_the_user_and_of_the_system_are_read_only_if_asked_for(
 
 
 PASSING = """
+    import logging
+
     import pytest
 
     import policy
@@ -229,9 +234,15 @@ PASSING = """
 
     def test_the_users_strictness_is_not_the_tests(hooks):
         assert not hooks.is_strict()
+
+    def test_warnings_of_other_tests_are_not_collected(hooks):
+        handlers = logging.getLogger("hookline").handlers
+        assert [type(each).__name__ for each in handlers].count("_Warnings") == 1
 """
 FAILING = """
     import logging
+
+    import pytest
 
     from hookline import deny
 
@@ -260,6 +271,22 @@ FAILING = """
         with hooks.expect_failure():
             pass
 
+    def test_others(hooks):
+        hooks.on("BeforeAgent")(crashes)
+        hooks.on("BeforeAgent")(lambda event: 1 / 0)
+        with hooks.expect_failure("promt"):
+            hooks.sync.before_agent("Hi")
+
+    def test_earlier(hooks):
+        hooks.on("BeforeAgent")(crashes)
+        hooks.sync.before_agent("Hi")
+        with hooks.expect_failure("promt"):
+            hooks.sync.before_agent("Hi")
+
+    def test_elsewhere(hooks):
+        logging.getLogger("hookline").info("fine")
+        logging.getLogger("hookline").warning("look %s", "there")
+
     def test_shown(hooks):
         hooks.on("BeforeAgent", name="crashing")(crashes)
         answer = hooks.sync.before_agent("Hi")
@@ -268,6 +295,14 @@ FAILING = """
     def test_reason(hooks):
         hooks.on("BeforeTool", name="guard")(lambda event: deny("no"))
         assert not hooks.sync.before_tool("shell", {}).blocked
+
+    @pytest.fixture
+    def late(hooks):
+        yield
+        logging.getLogger("hookline").warning("too late")
+
+    def test_late(late):
+        pass
 """
 
 
@@ -286,7 +321,7 @@ def test_a_test_asks_the_functions_that_it_registers(
         """),
     )
     inner.project.write("test_a.py", dedent(PASSING))
-    inner.run("-W", "error", "-o", "asyncio_mode=strict", passed=8)
+    inner.run("-W", "error", "-o", "asyncio_mode=strict", passed=9)
     assert not Path(os.environ["XDG_STATE_HOME"]).exists()
 
 
@@ -294,11 +329,10 @@ def test_what_people_would_be_warned_of_fails_a_test_that_does_not_expect_it(
     inner: Inner,
 ) -> None:
     inner.project.write("test_a.py", dedent(FAILING))
-    lines = inner.run(failed=7)
-    text = "\n".join(lines)
+    text = "\n".join(inner.run(failed=10, passed=1, errors=1))
     reasons = {
         name: text.partition(f" {name} _")[2].partition("\n____")[0]
-        for name in re.findall(r"^_+ (test_\w+) _+$", text, re.MULTILINE)
+        for name in re.findall(r"^_+ (?:ERROR at \w+ of )?(test_\w+) _+$", text, re.MULTILINE)
     }
     assert "hook 'crashes' on BeforeAgent failed: KeyError: 'promt'" in reasons["test_exception"]
     assert "with hooks.expect_failure():" in reasons["test_exception"]
@@ -309,6 +343,15 @@ def test_what_people_would_be_warned_of_fails_a_test_that_does_not_expect_it(
     assert "expected a hook to fail, and there was none" in reasons["test_none"]
     assert "<Answer to BeforeAgent: allowed (crashing: failed" in reasons["test_shown"]
     assert "hook 'crashing' on BeforeAgent failed" in reasons["test_shown"]
+    told_alone = {
+        "test_others": "ZeroDivisionError: division by zero",
+        "test_earlier": "KeyError: 'promt'",
+        "test_elsewhere": "look there",
+        "test_late": "too late",
+    }
+    for name, said in told_alone.items():
+        _, first, remedy, *_ = reasons[name].split("\n")
+        assert (first.endswith(said), remedy.startswith("if the test expects this")) == (True, True)
     told = "<Answer to BeforeTool of shell: blocked, 'no' (guard: deny)>"
     assert told in reasons["test_reason"]
 

@@ -380,6 +380,28 @@ def test_a_project_is_loaded_as_far_as_it_is_trusted(inner: Inner) -> None:
     assert any("not trusted" in line for line in lines)
 
 
+def test_async_hooks_that_still_run_are_stopped_at_the_end_of_a_test_and_told(
+    inner: Inner,
+) -> None:
+    later = command_hook("exec sleep 60", **{"async": True})
+    inner.project.settings(settings("BeforeAgent", later))
+    inner.project.write(
+        "test_a.py",
+        dedent(f"""
+            def test_own(hooks):
+                hooks.config.register_hook("BeforeAgent", {later})
+                hooks.sync.before_agent("Hi")
+
+            def test_loaded(load_hooks):
+                load_hooks(trusted=True).sync.before_agent("Hi")
+        """),
+    )
+    told = "was stopped because the hooks were closed"
+    assert (
+        sum(line.endswith(told) for line in inner.run("--show-capture=no", passed=2, errors=2)) == 2
+    )
+
+
 def test_without_pytest_there_is_a_clear_error_here_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pytest", None)
     spec = importlib.util.spec_from_file_location("without_pytest", plugin.__file__)

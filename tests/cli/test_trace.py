@@ -262,6 +262,55 @@ def test_the_beginning_of_an_id_is_enough_where_only_one_has_it(call: Call) -> N
     assert "aa is the beginning of aab222, aac333; write more of it" in call("trace", "aa").err
 
 
+def test_the_id_of_one_event_may_be_the_beginning_of_others(call: Call) -> None:
+    names = ("aab", *(f"aab{number}" for number in range(5)))
+    events = [fired(name, "10:00:00", "BeforeAgent", ran("h"), target=name) for name in names]
+    written(default_trace_file(), *events)
+    assert call("trace", "aab").out.startswith("BeforeAgent  aab\n")
+    assert "aa is the beginning of aab, aab0, aab1, aab2, aab3, …; write" in call("trace", "aa").err
+    written(default_trace_file(), *events[:5])
+    assert "aa is the beginning of aab, aab0, aab1, aab2, aab3; write" in call("trace", "aa").err
+
+
+@pytest.mark.usefixtures("tracing")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--limit", "4"], "the 4 newest of 5 events\n`hookline trace agent2` shows the last"),
+        (["--limit", "5"], "5 events\n"),
+        (["--limit", "1", "--session", "s-1"], "the 1 newest of 4 events, session s-1\n"),
+        (["--slow", "30", "--limit", "2"], "the 2 slowest of 3 events\n`hookline trace after2` "),
+    ],
+)
+def test_below_the_table_is_told_how_many_there_are(
+    call: Call, arguments: list[str], told: str
+) -> None:
+    assert f"\n\n{told}" in call("trace", *arguments).out
+
+
+def test_events_stand_in_the_order_in_which_they_began(call: Call) -> None:
+    quick = fired("quick2", "10:00:05", "BeforeAgent", ran("h", 10.0))
+    slow = fired("slow22", "10:00:10", "BeforeAgent", ran("h", 9_000.0))
+    written(default_trace_file(), quick, slow)
+    events = call("trace", "--json").document["events"]
+    assert [event["id"] for event in events] == ["slow22", "quick2"]
+
+
+@pytest.mark.usefixtures("log")
+def test_statistics_are_those_of_the_hooks_that_are_asked_for(call: Call) -> None:
+    rows = call("trace", "--stats", "--hook", "guard", "--json").document["hooks"]
+    assert [row["hook"] for row in rows] == ["path-guard"]
+    told = "no hook run matches; `hookline trace` shows the newest of all\n"
+    assert call("trace", "--stats", "--hook", "nope").out == told
+
+
+def test_a_log_of_others_is_only_read(call: Call, log: Path, tmp_path: Path) -> None:
+    assert call("trace", "--log", str(log)) == (0, PIPED, "")
+    assert call("trace", "--json").err == ""
+    empty = written(tmp_path / "empty")
+    assert call("trace", "--log", str(empty)) == (0, f"no event is in {empty}\n", "")
+
+
 def test_it_says_how_to_turn_tracing_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("trace") == (0, OFF, "")
     assert call("trace", "--json").document["tracing"] is False
@@ -299,6 +348,7 @@ def test_what_is_no_record_is_left_out_and_told(call: Call, tracing: Path) -> No
         f"warning: {tracing}: left out 1 line that is no record of hookline's; "
         "left out a line that was only half written\n"
     )
+    assert call("trace", "--json").document["skipped"] == {"foreign": 1, "torn": 1}
 
 
 def test_what_hooks_printed_cannot_steer_the_terminal(tmp_path: Path) -> None:
@@ -337,6 +387,8 @@ def test_the_page_is_its_owners_alone(call: Call, tmp_path: Path, umask: int) ->
     assert "start2" not in page
     document = call("trace", "--html", str(target), "--json").document
     assert document == {"file": str(target), "events": 5, "total": 5}
+    whole = call("trace", "--html", str(target), "--limit", "5").out
+    assert whole == f"wrote 5 events\nopen file://{target}\n"
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(call: Call, tmp_path: Path) -> None:

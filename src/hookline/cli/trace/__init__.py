@@ -202,6 +202,8 @@ def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Itera
         found = sorted((entry.event for entry in entries), key=slowest, reverse=True)
         shown, total = found[:limit], len(found)
     if options.json:
+        # Only now is it known whether the last line is whole.
+        log.close()
         screen.document(
             {
                 "file": log.path,

@@ -2,12 +2,23 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from hookline.hooktests.comparing import Failure, describe_failure, differences, failure_lines
+from hookline import Hooks
+from hookline.hooktests.comparing import (
+    Failure,
+    describe_failure,
+    differences,
+    failure_lines,
+    find_bad_word,
+    unmet,
+)
+from hookline.wire.events import HookEventName
+from tests.hooktests.test_junit import case_of
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -38,6 +49,11 @@ def paths(expected: Any, actual: Any) -> list[Any]:
         ({"not": None}, "there"),
         ({"equals": {"a": 1}}, {"a": 1}),
         ({"contains": "x"}, {"contains": "x", "other": 1}),
+        ({"not": {"a": 2}}, {"a": 1}),
+        ({"not": "x", "equals": 1}, {"not": "x", "equals": 1}),
+        ({"equals": None}, None),
+        ("text", "text\n\n"),
+        (1, 1.0),
     ],
 )
 def test_these_agree(expected: Any, actual: Any) -> None:
@@ -69,6 +85,14 @@ def test_these_agree(expected: Any, actual: Any) -> None:
         ({"not": {"contains": "y"}}, "y", ["it"]),
         ({"equals": {"a": 1}}, {"a": 1, "b": 2}, ["it"]),
         ({"equals": [True]}, [1], ["it"]),
+        ({"equals": "text"}, "text\n", ["it"]),
+        ({"equals": {"a": None}}, {}, ["it"]),
+        ({"equals": {}}, {"a": None}, ["it"]),
+        ({"not": {"a": 1}}, {"a": 1, "b": 2}, ["it"]),
+        ({"not": "x", "equals": 1}, {"not": "y"}, ["it.not", "it.equals"]),
+        ({"contains": 1}, [2, "1"], ["it"]),
+        ("", None, ["it"]),
+        (0, UNSET, ["it"]),
     ],
 )
 def test_these_differ(expected: Any, actual: Any, where: list[str]) -> None:
@@ -84,6 +108,69 @@ def test_a_misspelt_test_and_a_bad_expression_are_told() -> None:
     assert str(bad.message).startswith("'(' is not a regular expression: ")
     (inner,) = differences({"not": {"matches": "("}}, "x", at="reason")
     assert inner.message == bad.message
+    (number,) = differences({"matches": 5}, "x", at="reason")
+    assert str(number.message).startswith("5 is not a regular expression: ")
+
+
+@pytest.mark.parametrize("nothing", [None, UNSET])
+def test_of_what_is_not_there_it_is_told_that_alone(nothing: Any) -> None:
+    (failure,) = differences({"decison": "deny"}, nothing, at="output")
+    assert (failure.message, failure.actual) == (UNSET, nothing)
+
+
+def test_the_top_of_a_document_needs_no_name() -> None:
+    assert [each.at for each in differences({"a": {"b": 1}}, {"a": {}}, at="")] == ["a.b"]
+
+
+def test_each_word_of_an_expectation_is_checked_and_told_where_it_is_valid() -> None:
+    event = HookEventName.BEFORE_AGENT
+    assert find_bad_word(event, {"decision": "allow", "blocked": False, "hooks": {}}) is None
+    expect = {"decision": "allow", "ask": True, "hooks": [], "stop": 1}
+    assert find_bad_word(event, expect) == (
+        "hooks",
+        "hooks must be an object of hook names, each with what is expected of its result",
+    )
+    bad = find_bad_word(event, {"llm_request": {}})
+    events = "BeforeModel, AfterModel or BeforeToolSelection"
+    assert bad == ("llm_request", f"llm_request can be expected of {events}, not of BeforeAgent")
+
+
+def find_unmet(expect: dict[str, Any], *, fails: bool = False) -> list[str]:
+    """Where an answer is not as expected to a prompt that no hook, or one that fails, is for."""
+    with Hooks() as hooks:
+        if fails:
+            hooks.on("BeforeAgent", name="h")(lambda event: event["x"])
+        answer = hooks.sync.before_agent("Hi")
+    test = msgspec.structs.replace(case_of("t"), expect=expect)
+    found = unmet(test, answer, answer.document("BeforeAgent"))
+    return [describe_failure(failure).partition(";")[0] for failure in found]
+
+
+@pytest.mark.parametrize(
+    ("expect", "fails", "told"),
+    [
+        ({"decision": "allow"}, False, ["no hook ran on BeforeAgent"]),
+        ({"no_hooks": True}, False, []),
+        ({"plan": None}, False, []),
+        ({"results": []}, False, []),
+        ({"decision": "approve"}, True, ["h failed: KeyError: 'x'"]),
+        ({"errors": [{"hook": "h"}]}, True, []),
+        ({"success": False}, True, []),
+        ({"results": [{"hook": "h"}]}, True, []),
+        ({"hooks": {"h": {"success": False}}}, True, []),
+        ({"hooks": {"h": {"stdout": ""}}}, True, ["h failed: KeyError: 'x'"]),
+        (
+            {"hooks": {"h": None}},
+            True,
+            ["hooks.h: expected (nothing), found {", "h failed"],
+        ),
+    ],
+)
+def test_a_failure_must_be_spoken_of_to_be_expected(
+    expect: dict[str, Any], fails: bool, told: list[str]
+) -> None:
+    found = find_unmet(expect, fails=fails)
+    assert [text[: len(part)] for text, part in zip(found, told, strict=True)] == told
 
 
 @given(json_values)

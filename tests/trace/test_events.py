@@ -186,6 +186,12 @@ def test_a_warning_belongs_to_its_hook_or_else_to_the_event() -> None:
     assert [run.warnings for run in event.hooks] == [("of one",), ()]
 
 
+def test_a_warning_whose_event_has_no_end_is_told_with_the_event() -> None:
+    [event] = assembled(warned("10:00:00", "look", id="aaaaaa", event="BeforeTool", target="w"))
+    assert (event.event, event.target, event.warnings) == ("BeforeTool", "w", ("look",))
+    assert (event.decision, event.reason, event.complete) == ("allowed", None, False)
+
+
 def test_a_record_of_an_unknown_kind_is_passed_over() -> None:
     [unknown] = records([{"kind": "later", "time": "2026-03-01T10:00:00Z", "id": "aaaaaa"}])
     assembler = Assembler()

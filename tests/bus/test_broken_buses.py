@@ -178,6 +178,8 @@ class Empty(Bus):
         (Repeating, "every_handler_hears_every_message_once", "arrived instead of 10"),
         (Doubling, "a_request_is_carried_out_once", "10 arrived instead of 5"),
         (Deaf, "after_the_server_has_gone_nobody_serves", "nobody served"),
+        (Deaf, "a_hook_system_serves_it", "the response is"),
+        (Deaf, "a_request_from_one_end_is_answered_at_the_other", "the response is"),
         (Renaming, "a_hook_system_serves_it", "'correlationId': 'another'"),
         (Renaming, "a_request_from_one_end_is_answered_at_the_other", "'another'"),
         (Renaming, "requests_at_once_each_get_their_own_response", r"\('another', 'id-0'\)"),

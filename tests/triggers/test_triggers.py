@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import msgspec
 import pytest
 
 from hookline import Config, triggers
@@ -29,7 +30,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "fire_tool_notification_hook": ({"type": "exec", "title": "t"},),
     "fire_claude_event": ("SubagentStart", {"agent_id": "a", "agent_type": "t"}),
 }
-DEFAULTS = {
+DEFAULTS: dict[str, msgspec.Struct] = {
     "fire_before_model_hook": triggers.BeforeModelHookResult(),
     "fire_after_model_hook": triggers.AfterModelHookResult(RESPONSE),
     "fire_before_tool_selection_hook": triggers.BeforeToolSelectionHookResult(),
@@ -60,6 +61,30 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
 class BrokenConfig(Config):
     def get_hook_system(self) -> Any:
         raise OSError("no disk")
+
+
+def test_the_safe_defaults_neither_block_nor_stop_nor_change_anything() -> None:
+    unchanged = {"blocked": False, "reason": None, "should_stop": False, "system_message": None}
+    defaults = {name: msgspec.structs.asdict(default) for name, default in DEFAULTS.items()}
+    assert defaults == {
+        "fire_before_model_hook": {
+            **unchanged,
+            "synthetic_response": None,
+            "modified_request": None,
+        },
+        "fire_after_model_hook": {
+            **unchanged,
+            "response": RESPONSE,
+            "stop_reason": None,
+            "suppress_output": False,
+        },
+        "fire_before_tool_selection_hook": {
+            "tool_config": None,
+            "tools": None,
+            "should_stop": False,
+            "stop_reason": None,
+        },
+    }
 
 
 def test_every_trigger_is_tried_here() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hookline.hooktests import cases
 from hookline.hooktests.cases import (
     HookTestError,
     HookTestFile,
@@ -38,6 +39,28 @@ def test_tests_of_a_list_without_names_are_numbered() -> None:
     tests = read([ASK, {**ASK, "name": "mine"}, {**ASK, "skip": "later"}]).tests
     assert [test.name for test in tests] == ["test 1", "mine", "test 3"]
     assert [test.skip for test in tests] == [None, None, "later"]
+
+
+def test_an_empty_name_is_none() -> None:
+    nameless = {**ASK, "name": ""}
+    assert [test.name for test in (*read(nameless).tests, *read([nameless]).tests)] == [
+        *("some", "test 1")
+    ]
+
+
+def test_a_test_keeps_its_own_name_of_the_event_and_whether_claude_codes_settings_are_read() -> (
+    None
+):
+    theirs = {**ASK, "event": "UserPromptSubmit", "claude": False}
+    (test,), (ours,) = read(theirs).tests, read(ASK).tests
+    assert (test.event, test.event_name, test.claude) == ("BeforeAgent", "UserPromptSubmit", False)
+    assert (ours.event_name, ours.claude, ours.files, ours.env) == ("BeforeAgent", None, None, {})
+
+
+def test_what_a_test_brings_is_named_files_before_variables() -> None:
+    fields: list[dict[str, Any]] = [{}, {"env": {"A": ""}}, {"files": {"a": ""}, "env": {"A": ""}}]
+    codes = [read({**ASK, **each}).tests[0].code for each in fields]
+    assert codes == ["", "it sets variables", "it brings files"]
 
 
 def test_comments_trailing_commas_and_a_byte_order_mark_are_welcome() -> None:
@@ -199,3 +222,14 @@ def test_a_file_that_is_named_counts_whatever_its_name_and_only_once() -> None:
 def test_a_place_that_is_not_there_is_an_error() -> None:
     with pytest.raises(HookTestError, match="there is no file or directory nowhere; name one"):
         find_test_files("nowhere")
+
+
+def test_a_place_with_too_many_folders_is_not_searched_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    touch("t/a/a.hooktest.json", "t/b/b.hooktest.json")
+    monkeypatch.setattr(cases, "_MOST_FOLDERS", 3)
+    assert len(find_test_files("t")) == 2
+    monkeypatch.setattr(cases, "_MOST_FOLDERS", 2)
+    with pytest.raises(HookTestError, match="t has more than 2 directories"):
+        find_test_files("t")

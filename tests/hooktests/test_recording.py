@@ -8,8 +8,16 @@ import pytest
 
 from hookline import Hooks
 from hookline.hooktests.cases import HookTestError
-from hookline.hooktests.recording import recorded_test, recording_place, write_test
+from hookline.hooktests.recording import (
+    FiredBefore,
+    ends_of,
+    read_traced_event,
+    recorded_test,
+    recording_place,
+    write_test,
+)
 from hookline.pipeline.jsonc import MAX_BYTES
+from tests.trace.logs import Json, fired, ran, written
 
 
 @pytest.mark.parametrize(
@@ -77,3 +85,79 @@ def test_a_test_expects_of_a_models_answer_what_hooks_changed(said: Any, changed
     answer = hooks.sync.after_model(request, {"text": "Hello."})
     test = recorded_test("t", "AfterModel", {}, answer, {"redact": {"decision": "none"}}, {})
     assert test["expect"].get("llm_response") == changed
+
+
+def record(event: str, said: Any, **payload: Any) -> dict[str, Any]:
+    """The test of what one hook says to an event."""
+    with Hooks() as hooks:
+        hooks.on(event, name="h")(lambda _: said)
+        answer = getattr(hooks.sync, payload.pop("method"))(**payload)
+    return recorded_test("in /p", event, payload, answer, ends_of(answer), {"project": "/p"})
+
+
+@pytest.mark.parametrize(
+    ("said", "expect"),
+    [
+        ({"decision": "allow", "reason": "fine"}, {}),
+        ({"decision": "ask", "reason": "in /p?"}, {"decision": "ask", "reason": "in ${project}?"}),
+        (
+            {"hookSpecificOutput": {"tool_input": {"a": "/p/b"}}},
+            {"tool_input": {"a": "${project}/b"}},
+        ),
+        (
+            {"hookSpecificOutput": {"removeToolInput": ["a"]}},
+            {"output": {"hookSpecificOutput": {"removeToolInput": ["a"]}}},
+        ),
+    ],
+)
+def test_only_what_hooks_said_is_expected_with_places_named(said: Any, expect: Any) -> None:
+    test = record("BeforeTool", said, method="before_tool", tool_name="x", tool_input={"a": "/p"})
+    assert test == {
+        "name": "in /p",
+        "event": "BeforeTool",
+        "tool": "x",
+        "tool_input": {"a": "${project}"},
+        "hooks": ["h"],
+        "expect": {"decision": "allow", **expect},
+    }
+
+
+def test_what_has_no_short_name_stays_in_the_input_and_claude_is_named_if_it_counts() -> None:
+    said = {"hookSpecificOutput": {"exports": {"A": "1"}}}
+    test = record("SessionStart", said, method="session_start", source="startup")
+    assert test["input"] == {"source": "startup"}
+    assert test["expect"] == {"decision": "allow", "exports": {"A": "1"}}
+    answer = Hooks().sync.before_agent("Hi")
+    alone = recorded_test("t", "BeforeAgent", {}, answer, {}, {}, claude=True)
+    assert alone == {
+        "name": "t",
+        "event": "BeforeAgent",
+        "claude": True,
+        "expect": {"no_hooks": True},
+    }
+
+
+def traced(path: Path, *events: list[Json]) -> FiredBefore:
+    return read_traced_event("one", trace_file=written(path, *events))
+
+
+def test_an_event_of_the_trace_has_its_folder_and_how_each_hook_ended(tmp_path: Path) -> None:
+    hooks = (ran("good"), ran("bad", exit_code=3, failed="exit"))
+    own: Json = {"prompt": "Hi", "timestamp": "now", "transcript_path": "/t"}
+    found = traced(tmp_path / "log", fired("one", "10:00:00", "BeforeAgent", *hooks, **own))
+    assert (found.payload, found.cwd) == ({"prompt": "Hi"}, "/home/ada/project")
+    assert found.ends == {"good": {"exit_code": 0}, "bad": {"failed": "exit", "exit_code": 3}}
+
+
+@pytest.mark.parametrize(
+    "clipped",
+    ["x… (+1 characters)", {"a": ["x", "… (+2 items)"]}, {"deep": [{"…": 1}]}],
+)
+def test_an_event_of_which_parts_are_missing_is_refused(tmp_path: Path, clipped: Any) -> None:
+    agent = ("one", "10:00:00", "BeforeAgent", ran("h"))
+    said = {"systemMessage": clipped}
+    for event in (fired(*agent, prompt="", x=clipped), fired(*agent, prompt="", output=said)):
+        with pytest.raises(HookTestError, match="one has values too long for the trace"):
+            traced(tmp_path / "log", event)
+    whole = fired(*agent, prompt="x… (+1 characters) more", x=[{"a": ["…"]}])
+    assert traced(tmp_path / "log", whole).payload["x"] == [{"a": ["…"]}]

@@ -135,6 +135,21 @@ def test_each_word_of_an_expectation_is_checked_and_told_where_it_is_valid() -> 
     assert bad == ("llm_request", f"llm_request can be expected of {events}, not of BeforeAgent")
 
 
+def test_each_decision_can_be_expected_and_a_models_words_of_its_own_events() -> None:
+    decisions = ("allow", "approve", "ask", "deny", "block", "stop")
+    bad = [find_bad_word(HookEventName.BEFORE_TOOL, {"decision": word}) for word in decisions]
+    assert bad == [None] * 6
+    valid = {
+        word: [event.value for event in HookEventName if find_bad_word(event, {word: []}) is None]
+        for word in ("llm_request", "llm_response", "tools")
+    }
+    assert {word: sorted(events) for word, events in valid.items()} == {
+        "llm_request": ["AfterModel", "BeforeModel", "BeforeToolSelection"],
+        "llm_response": ["AfterModel", "BeforeModel"],
+        "tools": ["BeforeToolSelection"],
+    }
+
+
 def find_unmet(expect: dict[str, Any], *, fails: bool = False) -> list[str]:
     """Where an answer is not as expected to a prompt that no hook, or one that fails, is for."""
     with Hooks() as hooks:

@@ -1,6 +1,8 @@
 """The laws find a translator that breaks them, each of them by what it says."""
 
 import copy
+import dataclasses
+import enum
 import subprocess
 import sys
 import warnings
@@ -9,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from hookline.testing.translators import (
@@ -22,6 +25,7 @@ from hookline.testing.translators import (
     check_tools,
     check_valid,
     find_messages,
+    to_json,
 )
 from hookline.translate.openai_chat import OpenAIChatTranslator
 from hookline.translate.values import put
@@ -274,10 +278,20 @@ def allow_all(made: Json, _base: Json) -> Json:
     return {**made, "tool_choice": "auto"}
 
 
+def forbid_all(made: Json, _base: Json) -> Json:
+    return {**made, "tool_choice": "none"}
+
+
+def selects(change: Change, *names: str) -> bool:
+    config = {"mode": "ANY", "allowedFunctionNames": [*names, "no_tool_of_this_name"]}
+    return change.get("toolConfig") == config
+
+
+NOTHING: Json = {"messages": None, "config": {}, "toolConfig": {}}
 LOST = "what hooks are not shown became"
 REQUEST_FAULTS: list[tuple[Callable[[Change], bool], Callable[[Json, Json], Json], str]] = [
     (lambda change: not change, copy_last, "a change of nothing"),
-    (lambda change: change.get("messages", 1) is None, copy_last, "a change of nothing"),
+    (lambda change: change == NOTHING, copy_last, "a change of nothing"),
     (is_edit, ignore, "hooks are shown"),
     (is_edit, forget_calls, LOST),
     (is_edit, add_field, "a field came or went"),
@@ -317,11 +331,16 @@ REQUEST_FAULTS: list[tuple[Callable[[Change], bool], Callable[[Json, Json], Json
     (is_selection, make_invalid, "not valid"),
     (is_selection, send_undeclared, "an undeclared name was sent"),
     (is_selection, allow_all, "were allowed, not"),
+    (lambda change: selects(change, "a"), forbid_all, "were allowed, not"),
+    (lambda change: selects(change), allow_all, "were allowed, not"),
+    # Not shown by this API, of which it warns; those after it are tried as well.
+    (lambda change: "frequencyPenalty" in (change.get("config") or ()), ignore, "frequencyPenalty"),
 ]
 
 
 def test_a_translator_that_breaks_no_law_passes() -> None:
     check_request(OpenAIChatTranslator(), TALK)
+    check_request(OpenAIChatTranslator(), {"model": "m", "messages": []})
     check_response(OpenAIChatTranslator(), REPLY)
     check_answers(OpenAIChatTranslator(), REQUEST, dict)
 
@@ -335,6 +354,54 @@ def test_each_law_of_a_request_finds_what_breaks_it_alone(place: int) -> None:
 
     with pytest.raises(AssertionError, match=broken):
         check_request(spoiled("from_hook_llm_request", answer), TALK)
+
+
+def test_each_setting_is_changed_but_those_that_have_the_value_already() -> None:
+    tried: list[str] = []
+
+    def note(made: Json, change: Change, _base: Json) -> Json:
+        tried.extend(change["config"] if [*change] == ["config"] else ())
+        return made
+
+    names = ["temperature", "maxOutputTokens", "topP", "topK", "stopSequences", "candidateCount"]
+    names += ["presencePenalty", "frequencyPenalty"]
+    check_request(spoiled("from_hook_llm_request", note), TALK)
+    assert tried == names
+    tried.clear()
+    check_request(spoiled("from_hook_llm_request", note), {**TALK, "temperature": 0.125})
+    assert tried == names[1:]
+
+
+class Word(enum.Enum):
+    ONE = "1"
+
+
+class Fields(msgspec.Struct):
+    """A value of an SDK that is a struct."""
+
+    a: Any
+
+
+@dataclasses.dataclass
+class Data:
+    """A value of an SDK that is a dataclass."""
+
+    a: Any
+
+
+@pytest.mark.parametrize(
+    ("value", "json"),
+    [
+        (Word.ONE, "1"),
+        ({1: None, 2: (True, 0.5)}, {"2": [True, 0.5]}),
+        (Fields([Data(None), Data("x")]), {"a": [{}, {"a": "x"}]}),
+        (Data(Fields(None)), {"a": {}}),
+        (Data, repr(Data)),
+        (b"x", "b'x'"),
+    ],
+)
+def test_the_content_of_a_value_is_compared_as_json(value: Any, json: Any) -> None:
+    assert to_json(value) == json
 
 
 def test_a_request_shows_nothing_hidden_and_is_altered_by_nothing() -> None:

@@ -102,6 +102,10 @@ PROBLEMS: dict[str, tuple[Handler, str]] = {
     "a large error": (body(b" " * 2_000_000, status=400), "more than 1000000 bytes"),
     "a plain error": (body(b"secret", "text/plain", 500), "HTTP 500 Internal Server Error"),
     "an unknown status": (body(b"", "text/plain", 599), "HTTP 599"),
+    "an error for another": (
+        body(b'{"jsonrpc":"2.0","id":"1","error":{"code":1,"message":"m"}}', status=400),
+        "HTTP 400 Bad Request",
+    ),
     "no credentials": (body(b"", status=401), '--header "Authorization: Bearer TOKEN"'),
     "wrong credentials": (body(b"", "text/plain", 403), "HTTP 403 Forbidden"),
     "the old transport": (body(b"", "text/plain", 405), "2024-11-05"),
@@ -222,6 +226,7 @@ async def test_nonsense_on_the_stream_of_no_request_is_left_out(
     async def stream(request: Request) -> None:
         await request.begin_events()
         await request.write(b"event: strange\ndata: 1\n\n: ping\n\ndata: nope\n\ndata:\n\n")
+        await request.write(b'event: strange\ndata: {"jsonrpc":"2.0","method":"strange"}\n\n')
         await request.event(b'{"jsonrpc":"2.0","id":77,"result":{}}')
         await request.event(b'{"jsonrpc":"2.0","method":"fine"}')
         await asyncio.sleep(60)
@@ -368,6 +373,108 @@ async def test_a_notification_that_the_server_refuses_is_told(
         assert (await ask(server, "ping", 1))["id"] == 1
     reason = f"the MCP server at {raw.url} answered with HTTP 500 Internal Server Error"
     assert f"notifications/odd did not reach the server: {reason}" in caplog.text
+
+
+async def test_of_a_notification_that_is_not_accepted_in_time_a_hundred_characters_are_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ACCEPT_SECONDS", 0.05)
+    method = "m" * 101
+
+    async def hang(_: Request) -> None:
+        await asyncio.sleep(60)
+
+    async with serve(**{method: hang}) as raw, HttpServer(raw.url) as server:
+        await send(server, method)
+        assert (await ask(server, "ping", 1))["id"] == 1
+    reason = f"the MCP server at {raw.url} did not accept it in 0 s"
+    assert f" {'m' * 100} did not reach the server: {reason}" in caplog.text
+
+
+@pytest.mark.parametrize(("status", "is_told"), [(401, True), (403, True), (405, False)])
+async def test_a_stream_of_no_request_that_is_refused_is_not_asked_for_again(
+    status: int,
+    is_told: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name in ("RETRY_SECONDS", "MIN_RETRY_SECONDS"):
+        monkeypatch.setattr(http, name, 0.001)
+    async with serve(get=body(b"", status=status)) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await until(lambda: server._listener is not None and server._listener.done())
+        await ask(server, "ping", 1)
+        assert [request.method for request in raw.requests].count("GET") == 1
+    assert (f"refused the request with HTTP {status}" in caplog.text) is is_told
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_stream_of_no_request_is_asked_for_again_when_the_server_is_busy(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RETRY_SECONDS", "MIN_RETRY_SECONDS"):
+        monkeypatch.setattr(http, name, 0.001)
+    asked = itertools.count()
+
+    async def stream(request: Request) -> None:
+        if next(asked) == 0:
+            await request.answer(status=status)
+            return
+        await request.begin_events()
+        await request.event(b'{"jsonrpc":"2.0","method":"here"}')
+        await asyncio.sleep(60)
+
+    async with serve(get=stream) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        assert (await receive(server))["method"] == "here"
+
+
+async def test_a_message_of_no_request_that_is_too_large_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    large = events(b"data: " + b"x" * 2000)
+    async with serve(get=large) as raw, HttpServer(raw.url, max_message=1000) as server:
+        await shake_hands(server)
+        await until(lambda: "sent a message of more than 1000 bytes" in caplog.text)
+
+
+async def test_a_failure_within_the_transport_is_reported_and_answered(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve() as raw, HttpServer(raw.url) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(server, "_request", None)
+            answer = await ask(server, "ping", 1)
+        assert (await ask(server, "ping", 2))["result"] == {"ok": "ping"}
+    assert answer["error"] == {"code": -32000, "message": "internal error of hookline mcp"}
+    assert caplog.text.count("internal error of hookline mcp, please report it") == 1
+
+
+async def test_all_senders_that_wait_are_released_by_close(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "FLUSH_SECONDS", 0.01)
+    server = HttpServer("http://localhost/")  # nothing is taken from its queue
+    sending = [asyncio.create_task(server.send(b"{}")) for _ in range(50)]
+    await asyncio.sleep(0)
+    await server.close()
+    async with asyncio.timeout(10):
+        await asyncio.gather(*sending)
+
+
+async def test_what_is_done_is_forgotten_and_close_waits_for_nothing_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "FLUSH_SECONDS", 60)
+    async with serve() as raw, HttpServer(raw.url) as server:
+        for number in range(3):
+            await ask(server, "ping", number)
+            await send(server, "notifications/x")
+        await until(lambda: len(raw.sent("notifications/x")) == 3)
+        # What is left is the task that sends.
+        await until(lambda: len(server._tasks) == 1 and server._calls == {})
+        async with asyncio.timeout(10):
+            await server.close()
 
 
 def test_a_server_elsewhere_is_not_reached_without_tls_unless_that_is_allowed() -> None:

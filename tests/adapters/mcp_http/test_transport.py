@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -209,6 +210,37 @@ async def test_the_server_asks_within_a_call_and_gets_its_answer() -> None:
         assert response.headers["mcp-session-id"] == "s-1"
 
 
+async def test_the_server_asks_within_the_handshake_and_gets_its_answer() -> None:
+    answered = asyncio.Event()
+
+    async def begin(request: Request) -> None:
+        await request.begin_events()
+        await request.event(b'{"jsonrpc":"2.0","id":"p","method":"ping"}')
+        await answered.wait()
+        await request.event(request.response({"protocolVersion": "2025-11-25"}))
+        request.hang_up()
+
+    async def take(request: Request) -> None:
+        answered.set()
+        await request.answer(status=202)
+
+    async with serve(initialize=begin, **{"": take}) as raw, HttpServer(raw.url) as server:
+        assert (await ask(server, "initialize", 0))["method"] == "ping"
+        await server.send(b'{"jsonrpc":"2.0","id":"p","result":{}}')
+        assert (await receive(server))["result"] == {"protocolVersion": "2025-11-25"}
+
+
+async def test_a_connection_is_used_again_after_a_notification() -> None:
+    async def accept(request: Request) -> None:
+        await request.answer(b"{}" * 100, status=202)
+
+    async with serve(n=accept) as raw, HttpServer(raw.url) as server:
+        for number in range(5):
+            await send(server, "n")
+            await ask(server, "ping", number)
+        assert raw.connections <= 2
+
+
 async def test_a_batch_comes_as_its_messages() -> None:
     async def reply(request: Request) -> None:
         await request.answer(b'[{"jsonrpc":"2.0","method":"n"}, ' + request.response() + b"]")
@@ -238,6 +270,23 @@ async def test_headers_are_of_the_message_that_is_sent_and_no_session_is() -> No
     assert "mcp-session-id" not in call
     assert raw.sent("notifications/progress")[0].headers["mcp-protocol-version"] == "2026-07-28"
     assert not [r for r in raw.requests if r.method in ("GET", "DELETE")]
+
+
+@pytest.mark.parametrize(("cursor", "is_kept"), [("2", True), (None, False)])
+async def test_the_headers_of_a_tool_are_known_until_the_tools_are_listed_anew(
+    cursor: str | None, is_kept: bool
+) -> None:
+    schema = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    pages = iter([[{"name": "t", "inputSchema": schema}], [{"name": "other"}]])
+
+    async def listing(request: Request) -> None:
+        await request.result({"tools": next(pages)})
+
+    async with serve(tools_list=listing) as raw, HttpServer(raw.url) as server:
+        await ask(server, "tools/list", 1, _meta=MODERN)
+        await ask(server, "tools/list", 2, _meta=MODERN, **({"cursor": cursor} if cursor else {}))
+        await ask(server, "tools/call", 3, name="t", arguments={"region": "eu"}, _meta=MODERN)
+    assert ("mcp-param-region" in raw.sent("tools/call")[0].headers) is is_kept
 
 
 async def test_what_was_tried_before_the_handshake_leaves_no_version() -> None:
@@ -333,7 +382,7 @@ async def test_a_stream_that_breaks_before_the_response_is_resumed() -> None:
         if not replies[-1]:
             await request.answer(status=405)
         elif len(replies) == 2:
-            await request.answer(status=503)
+            await request.answer(status=500)
         else:
             await request.begin_events()
             await request.event(b'{"jsonrpc":"2.0","id":9,"result":{"late":1}}', id="p3")
@@ -365,9 +414,12 @@ async def test_a_stream_that_cannot_be_resumed_is_an_error(
 
     async with serve(tools_call=call, get=down) as raw, HttpServer(raw.url) as server:
         await ask(server, "tools/call", 9)
+        started = time.monotonic()
         error = await receive(server)
         assert error["id"] == 9
         assert "before the response" in error["error"]["message"]
+        assert time.monotonic() - started >= (0.3 if ids else 0)
+        assert len([r for r in raw.requests if r.method == "GET"]) == (2 if ids else 0)
 
 
 async def test_a_lost_session_is_told_and_the_next_request_begins_another(
@@ -403,6 +455,34 @@ async def test_a_lost_session_is_told_and_the_next_request_begins_another(
         assert len(raw.sent("notifications/initialized")) == 2
         assert raw.sent("notifications/initialized")[1].headers["mcp-session-id"] == "new"
     assert "no longer knows the session" in caplog.text
+
+
+async def test_requests_that_find_the_session_lost_begin_one_new_session_together() -> None:
+    sessions, release = iter(["old", "new", "newer"]), asyncio.Event()
+
+    async def begin(request: Request) -> None:
+        session = next(sessions)
+        if session != "old":
+            await release.wait()
+        await welcome(request, session)
+
+    async def call(request: Request) -> None:
+        session = request.headers["mcp-session-id"]
+        if session == "old":
+            await request.answer(status=404)
+        else:
+            await request.result({"session": session})
+
+    async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await ask(server, "tools/call", 1)
+        for number in (2, 3):
+            await send(server, "tools/call", number)
+        await until(lambda: len(server._calls) == 2)
+        release.set()
+        answers = [await receive(server) for _ in range(2)]
+        assert [answer["result"] for answer in answers] == [{"session": "new"}] * 2
+        assert len(raw.sent("initialize")) == 2
 
 
 async def test_an_error_of_the_server_for_a_request_is_no_lost_session() -> None:
@@ -529,6 +609,28 @@ async def test_a_client_may_begin_anew_by_itself() -> None:
         await ask(server, "ping", 1)
         assert raw.sent("ping")[0].headers["mcp-session-id"] == "s2"
         assert "mcp-session-id" not in raw.sent("initialize")[1].headers
+
+
+@pytest.mark.parametrize("again", ["initialize", "notifications/initialized"])
+async def test_a_session_that_begins_anew_leaves_the_stream_it_had(again: str) -> None:
+    open_streams = 0
+
+    async def stream(request: Request) -> None:
+        nonlocal open_streams
+        open_streams += 1
+        try:
+            await request.begin_events()
+            await asyncio.sleep(60)
+        finally:
+            open_streams -= 1
+
+    async with serve(get=stream) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        await until(lambda: open_streams == 1)
+        await send(server, again, 1 if again == "initialize" else None)
+        # The fifth request is that for the next stream.
+        await until(lambda: open_streams == 0 or len(raw.requests) == 5)
+        await until(lambda: open_streams == (0 if again == "initialize" else 1))
 
 
 async def test_a_subscription_stays_open_and_its_end_is_told() -> None:

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from hookline import Hooks, add_context, ask, combine, deny, message, replace_result, rewrite, stop
+from hookline import (
+    Hooks,
+    add_context,
+    ask,
+    combine,
+    deny,
+    message,
+    replace_result,
+    rewrite,
+    stop,
+)
+from hookline.serving.mcp import proxy
 from tests.serving.mcp.sessions import (
     CLIENT,
     MODERN,
@@ -256,6 +267,19 @@ async def test_what_hooks_cannot_be_shown_whole_does_not_pass(is_deep: bool) -> 
         assert ("s3cret" in json.dumps(answer)) is not is_deep
 
 
+async def test_an_error_that_hooks_cannot_be_shown_whole_does_not_pass() -> None:
+    deep: Any = "s3cret"
+    for _ in range(300):
+        deep = [deep]
+    async with play(hooks_that("AfterTool", {}), lambda _request: None) as session:
+        session.send(call(1))
+        await session.server.next()
+        session.server.say({"id": 1, "error": {"code": 1, "message": "m", "data": deep}})
+        error = (await session.receive())["error"]
+    assert error["code"] == -32603
+    assert error["message"].endswith("cannot be passed on: hooks cannot read all of it")
+
+
 @pytest.mark.parametrize("named", ["note", "mcp__files__note"])
 async def test_another_tool_of_the_server_can_follow_through_its_own_hooks(named: str) -> None:
     hooks, seen = Hooks(), []
@@ -336,6 +360,7 @@ async def test_a_flood_of_calls_runs_few_hooks_at_once_and_is_bounded() -> None:
             session.send(call(n))
         refused = await session.receive()
         assert (refused["id"], refused["error"]["message"][:15]) == (1000, "1000 calls are ")
+        assert await session.request(call(1000)) == refused
         assert running == 16
         # Calls that the server has do not hold up those whose hooks have not run.
         may_go_on.set()
@@ -402,8 +427,13 @@ async def test_a_legacy_client_is_asked_by_a_request() -> None:
         assert session.server.calls == [{"name": "read", "arguments": {"path": "b"}}]
         assert len(ids) == 3
         assert len(session.server.raw) == 2
-    assert told[0]["serverName"] == "files"
-    assert told[0]["toolName"] == "read"
+    assert told[0] == {
+        "type": "mcp",
+        "title": "mcp__files__read",
+        "serverName": "files",
+        "toolName": "read",
+        "toolDisplayName": "read",
+    }
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}, {"elicitation": None}])
@@ -581,6 +611,24 @@ async def test_an_approval_survives_a_question_of_the_server_itself() -> None:
     assert fired == ["done", "done"]
 
 
+async def test_an_approval_needs_no_form_in_the_call_that_brings_it() -> None:
+    async with play(hooks_that("BeforeTool", ask("sure?"))) as session:
+        asked = (await session.request(modern(1)))["result"]
+        bare = {name: it for name, it in MODERN.items() if name.endswith("protocolVersion")}
+        assert await accept(session, asked, _meta=bare) == text("ran read")
+
+
+async def test_a_tool_that_answers_later_or_asks_cannot_follow() -> None:
+    tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
+
+    def answer(request: Json) -> Any:
+        return TASK if request["params"]["name"] == "note" else text("ran read")
+
+    async with play(hooks_that("AfterTool", tail, matcher="read"), answer) as session:
+        problem = "note wants input or gives its result later, so it cannot follow a call"
+        assert await session.call(1) == text(problem, isError=True)
+
+
 async def test_a_modern_call_that_follows_cannot_ask(caplog: pytest.LogCaptureFixture) -> None:
     hooks = hooks_that("BeforeTool", ask("sure?"), matcher="note")
     tail = {"hookSpecificOutput": {"tailToolCallRequest": {"name": "note", "args": {}}}}
@@ -673,6 +721,35 @@ async def test_a_call_is_cancelled_while_the_server_runs_one_that_follows_it(
     assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
 
 
+async def test_what_the_client_cancels_and_nobody_has_open_is_for_the_server() -> None:
+    async with play() as session:
+        for params in ({"requestId": 5}, {"requestId": None}, {}):
+            session.send({"method": "notifications/cancelled", "params": params})
+            assert (await session.server.next())["params"] == params
+
+
+async def test_so_many_cancelled_requests_are_remembered_and_the_oldest_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proxy, "_MOST_CANCELLED", 2)
+    async with play(answer=lambda _request: None) as session:
+        for id in range(3):
+            session.send({"id": id, "method": "x"})
+            session.send({"method": "notifications/cancelled", "params": {"requestId": id}})
+        for id in (1, 2):
+            assert (await session.request({"id": id, "method": "x"}))["error"]["code"] == -32600
+        session.send({"id": 0, "method": "again"})
+        sent = [await session.server.next() for _ in range(7)]
+        assert (sent[-1]["id"], sent[-1]["method"]) == (0, "again")
+
+
+async def test_a_call_that_is_done_leaves_no_task() -> None:
+    async with play(hooks_that("BeforeTool", {})) as session:
+        await session.call(1)
+        await asyncio.sleep(0)
+        assert session._proxy._tasks == set()
+
+
 async def test_session_hooks_hear_of_the_beginning_and_the_end_once() -> None:
     hooks, fired = Hooks(), []
 
@@ -696,6 +773,40 @@ async def test_session_hooks_hear_of_the_beginning_and_the_end_once() -> None:
         ("BeforeTool", "mcp__files__read"),
         ("SessionEnd", "exit"),
     ]
+
+
+async def test_a_hook_on_the_beginning_holds_up_nothing_but_calls() -> None:
+    hooks, may_go_on = Hooks(), asyncio.Event()
+
+    @hooks.on("SessionStart")
+    async def wait(_event: Any) -> None:
+        await may_go_on.wait()
+
+    async with play(hooks) as session:
+        session.send(call(1))
+        assert (await session.request({"id": 2, "method": "ping"}))["id"] == 2
+        assert session.server.calls == []
+        may_go_on.set()
+        assert (await session.receive())["result"] == text("ran read")
+
+
+async def test_what_the_server_says_of_itself_stays_before_what_hooks_add() -> None:
+    given = iter(["ask first", "", 5])
+    hooks = hooks_that("SessionStart", add_context("be nice"))
+    async with play(hooks, lambda _request: {"instructions": next(given)}) as session:
+        said = [(await session.initialize())["result"]["instructions"] for _ in range(3)]
+    assert said == ["ask first\n\nbe nice", "be nice", "be nice"]
+
+
+async def test_a_handshake_that_the_client_cancels_holds_no_call_up() -> None:
+    def answer(request: Json) -> Any:
+        return None if request["method"] == "initialize" else answer_usually(request)
+
+    async with play(hooks_that("BeforeTool", {}), answer) as session:
+        session.send({"id": 0, "method": "initialize", "params": {}})
+        session.send(call(1))
+        session.send({"method": "notifications/cancelled", "params": {"requestId": 0}})
+        assert (await session.receive())["id"] == 1
 
 
 async def test_a_session_without_a_handshake_begins_with_its_first_call() -> None:
@@ -799,6 +910,19 @@ async def test_a_task_is_refused_where_hooks_must_see_its_result(
     assert caplog.text.count("the MCP server made a task of read: hooks must see the result") == 2
 
 
+async def test_of_so_many_tasks_the_tool_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy, "_MOST_TASKS", 1)
+    ids = iter(["t1", "t2"])
+    hooks = hooks_that("AfterTool", {}, matcher="read")
+    async with play(hooks, lambda _request: {"task": {"taskId": next(ids)}}) as session:
+        for id in range(2):
+            await session.call(id, "write")
+        session.server._answer = lambda _request: text("done")
+        for task, is_known in (("t1", True), ("t2", False)):
+            fetch = {"id": task, "method": "tasks/result", "params": {"taskId": task}}
+            assert ("result" in await session.request(fetch)) is is_known
+
+
 async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
     hooks = hooks_that("AfterTool", {}, matcher="read")
     hooks.on("BeforeTool")(lambda _event: rewrite(n=2))
@@ -819,8 +943,10 @@ async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
         assert (await session.receive())["params"]["result"] == "fine"
 
 
-async def test_without_hooks_on_results_tasks_pass_untouched() -> None:
-    async with play(answer=lambda _request: TASK) as session:
+@pytest.mark.parametrize("is_off", [False, True])
+async def test_without_hooks_on_results_tasks_pass_untouched(is_off: bool) -> None:
+    hooks = Hooks(enable_hooks=not is_off)
+    async with play(hooks, lambda _request: TASK) as session:
         assert await session.call(1, task={"ttl": 1}) == TASK
         fetch = {"id": 2, "method": "tasks/result", "params": {"taskId": "t7"}}
         assert (await session.request(fetch))["result"] == TASK

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from hookline import Hooks, add_context, deny
-from tests.serving.mcp.sessions import Json, answer_usually, call, play, text
+from hookline.serving.mcp import proxy
+from hookline.serving.mcp.server import ServerGone
+from tests.serving.mcp.sessions import Json, answer_usually, call, play, result_of, text
 
 PASSED = [
     b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a"}}',
@@ -199,6 +201,86 @@ async def test_ids_are_told_apart_and_one_that_is_open_cannot_be_taken_again() -
         # Once it is answered, it is free.
         session.send(call(1))
         await session.server.next()
+
+
+async def test_the_id_of_a_request_that_was_answered_is_free() -> None:
+    async with play() as session:
+        for _ in range(2):
+            assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
+        assert session._proxy._open == {}
+
+
+async def test_a_request_of_the_server_that_is_refused_answers_nothing() -> None:
+    async with play(answer=lambda _request: None) as session:
+        session.send(call(1))
+        await session.server.next()
+        session.server.say(b'{"id":1,"method":"x","Method":"y"}')
+        session.server.say({"id": 1, "result": text("done")})
+        assert await session.receive() == result_of(1, text("done"))
+
+
+async def test_of_a_line_that_is_no_message_five_hundred_bytes_are_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with play() as session:
+        session.server.say("x" * 501)
+        await session.request({"id": 1, "method": "ping"})
+    assert f" {'x' * 500}\n" in caplog.text
+
+
+async def test_a_request_that_the_server_no_longer_takes_is_answered_and_its_id_is_free() -> None:
+    async with play() as session:
+        session.server.is_gone = True
+        error = {"code": -32000, "message": "the MCP server takes no more messages"}
+        session.send({"method": "notifications/x"})
+        for request in (call("a"), {"id": 1, "method": "ping"}):
+            assert await session.request(request) == {
+                "jsonrpc": "2.0",
+                "id": request["id"],
+                "error": error,
+            }
+        session.server.is_gone = False
+        assert (await session.request({"id": 1, "method": "ping"}))["result"] == {}
+
+
+async def test_a_call_that_waits_for_hooks_is_told_when_the_server_takes_no_more() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: None)
+    async with play(hooks) as session:
+        session.server.is_gone = True
+        answer = await session.request(call(1))
+        assert answer["error"]["message"] == "the MCP server takes no more messages"
+        assert answer["error"]["code"] == -32000
+
+
+async def test_a_server_that_says_too_much_ends_the_session_and_who_waits_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> bytes | None:
+        raise ServerGone("the MCP server sent too much")
+
+    async with play(answer=lambda _request: None) as session:
+        session.send({"id": 1, "method": "ping"})
+        await session.server.next()
+        monkeypatch.setattr(session.server, "receive", fail)
+        session.server.say({"method": "n"})
+        assert (await session.receive())["method"] == "n"
+        assert (await session.receive())["error"]["message"] == "the MCP server has ended"
+        assert await session.end() == 1
+    assert "the MCP server sent too much; the session ends" in caplog.text
+
+
+async def test_a_failure_to_read_the_server_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail() -> bytes | None:
+        raise OSError("broken")
+
+    async with play() as session:
+        monkeypatch.setattr(session.server, "receive", fail)
+        with pytest.raises(OSError, match="broken"):
+            await session.end()
+        session.running = asyncio.create_task(asyncio.sleep(0, 1))
 
 
 async def test_a_result_that_nobody_asked_for_or_had_already_is_dropped(
@@ -471,23 +553,92 @@ async def test_a_client_that_sends_no_more_still_has_its_answers() -> None:
         assert await session.end() == 7
 
 
-async def test_a_client_that_reads_none_of_its_refusals_is_held_up() -> None:
+async def test_the_session_ends_as_soon_as_the_last_answer_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proxy, "_LAST_CALLS", 60.0)
+    async with play(answer=lambda _request: None) as session:
+        for request in ({"id": "s", "method": "subscriptions/listen"}, call(1)):
+            session.send(request)
+            await session.server.next()
+        session.leave()
+        session.server.say({"id": 1, "result": text("done")})
+        assert (await session.receive())["result"] == text("done")
+        ended = await session.receive()
+        assert (ended["id"], ended["error"]["code"]) == ("s", -32000)
+        assert await session.end() == 7
+
+
+async def test_a_subscription_alone_does_not_keep_a_session_that_the_client_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proxy, "_LAST_CALLS", 60.0)
+    async with play(answer=lambda _request: None) as session:
+        session.send({"id": "s", "method": "subscriptions/listen"})
+        await session.server.next()
+        session.leave()
+        assert (await session.receive())["id"] == "s"
+        assert await session.end() == 7
+
+
+async def test_a_request_has_one_answer_also_when_the_server_answers_at_its_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with play(answer=lambda _request: None, limit=100) as session:
+
+        async def answer_late() -> int:
+            session.server.say({"id": 1, "result": {}})
+            session.server.say({"method": "last"})
+            while session.server._said.qsize():
+                await asyncio.sleep(0)
+            session.server.die()
+            return 0
+
+        session.send({"id": 1, "method": "ping"})
+        await session.server.next()
+        monkeypatch.setattr(session.server, "close", answer_late)
+        session.send(b" " * 101)
+        assert (await session.receive())["error"]["message"] == "the session has ended"
+        assert (await session.receive())["method"] == "last"
+        assert await session.end() == 1
+    assert "answered a request that is not open (id 1)" in caplog.text
+
+
+async def test_a_client_that_reads_no_message_of_the_server_holds_it_up() -> None:
+    async with play() as session:
+        for _ in range(1000):
+            session.server.say({"method": "n", "params": "x" * 1000})
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert session.server._said.qsize() > 500
+        session._lines.close()
+
+
+REFUSED_AGAIN = [b'{"id":1,"method":"ping"}', json.dumps(call(1, "a\n")).encode()]
+
+
+@pytest.mark.parametrize("line", REFUSED_AGAIN, ids=["request", "call"])
+async def test_a_client_that_reads_none_of_its_refusals_is_held_up(line: bytes) -> None:
     async with play(answer=lambda _request: None) as session:
         for _ in range(10_000):
-            session.send(b'{"id":1,"method":"ping"}' + b" " * 300)
+            session.send(line + b" " * 300)
         await asyncio.sleep(0.3)
         assert session._proxy._outgoing._size < 500_000
         assert session._outlet._size > 0
         session._lines.close()
 
 
-async def test_a_client_that_reads_no_more_has_left() -> None:
+@pytest.mark.parametrize("is_servers", [True, False])
+async def test_a_client_that_reads_no_more_has_left(is_servers: bool) -> None:
     hooks, ended = Hooks(), []
     hooks.on("SessionEnd")(lambda event: ended.append(event["reason"]))
     async with play(hooks) as session:
         await session.initialize()
         session._lines.close()
-        session.server.say(b'{"method":"notifications/x"}')
+        if is_servers:
+            session.server.say(b'{"method":"notifications/x"}')
+        else:
+            session.send(b"refused")
         assert await session.end() == 7
     assert ended == ["exit"]
 

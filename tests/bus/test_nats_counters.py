@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookline.bus.nats.client import _read_headers
-from hookline.bus.nats.intake import Counters
+from hookline.bus.nats.intake import Counters, ServingOptions
 
 
 def counted(*answers: tuple[Any, float]) -> dict[str, Any]:
@@ -24,6 +24,34 @@ def test_failures_are_counted_by_code_and_failed_hooks_by_themselves() -> None:
     assert counts["answered"] == 6
     assert counts["failed"] == {"timeout": 2, "None": 1}
     assert counts["hook_failures"] == 1
+
+
+def test_a_snapshot_has_each_count_under_its_name() -> None:
+    counters = Counters()
+    counters.received, counters.handed_back = 7, 5
+    counters.refused["copy"] += 3
+    counts = counters.snapshot()
+    assert 0 <= counts.pop("uptime_s") < 60
+    assert counts == {
+        "received": 7,
+        "answered": 0,
+        "handed_back": 5,
+        "hook_failures": 0,
+        "refused": {"copy": 3},
+        "failed": {},
+        "latency_ms": {},
+    }
+
+
+def test_without_options_a_worker_takes_all_that_comes_and_queues_a_thousand() -> None:
+    assert ServingOptions() == ServingOptions(
+        queue="hookline",
+        events=None,
+        concurrency=None,
+        backlog=1000,
+        max_request_bytes=1_048_576,
+        remembered_ids=100_000,
+    )
 
 
 def test_latencies_are_milliseconds_by_share_and_none_without_answers() -> None:

@@ -306,6 +306,36 @@ async def test_an_answer_for_nobody_and_a_second_one_leave_the_request_that_wait
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize(
+    ("codes", "went_to"),
+    [
+        (["overloaded"] * 5, ["request", "wait", "wait"]),
+        (["busy"] * 4 + ["done"], ["request"] * 5),
+        (["overloaded", "busy", "done"], ["request", "wait", "request"]),
+    ],
+)
+async def test_what_workers_hand_back_is_sent_again_until_three_are_overloaded(
+    nats_url: str, prefix: str, codes: list[str], went_to: list[str]
+) -> None:
+    heard: list[tuple[str, str | None]] = []
+    async with NatsMessageBus(nats_url, prefix=prefix) as asking, raw(nats_url) as me:
+
+        async def hand_back(message: Any) -> None:
+            error = {"code": codes[len(heard)], "message": "m"}
+            heard.append((message.subject, message.headers.get("Hookline-Attempt")))
+            said = answer_to(json.loads(message.data), success=False, error=error)
+            await message.respond(json.dumps(said).encode())
+
+        for kind in ("request", "wait"):
+            await listen(me, f"{prefix}.{kind}.*", hand_back)
+        response = await request_hook_execution(asking, "BeforeTool", TOOL, timeout=20)
+    assert response["error"]["code"] == codes[len(went_to) - 1]
+    assert heard == [
+        (f"{prefix}.{kind}.BeforeTool", str(attempt) if attempt else None)
+        for attempt, kind in enumerate(went_to)
+    ]
+
+
 async def test_where_the_next_answer_is_awaited_cannot_be_guessed(
     nats_url: str, prefix: str
 ) -> None:
@@ -359,6 +389,25 @@ async def test_a_worker_that_says_nonsense_of_itself_does_not_hide_the_others(
 
         await listen(me, f"{prefix}.stats", talk)
         assert await bus.ask_workers(silence=0.1) == [{"worker": "a"}]
+
+
+async def test_the_workers_have_answered_when_they_are_silent_or_when_there_are_none(
+    nats_url: str, prefix: str
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
+        assert bus._link is not None
+        assert bus._link._connection is not None
+        receivers = bus._link._connection._client._receivers
+        before = len(receivers)
+
+        async def talk(message: Any) -> None:
+            await message.respond(b"1")
+
+        async with asyncio.timeout(20):
+            assert await bus.ask_workers(wait=60, silence=60) == []
+            await listen(me, f"{prefix}.stats", talk)
+            assert await bus.ask_workers(wait=60, silence=0.05) == [1]
+        assert len(receivers) == before
 
 
 async def test_workers_that_never_stop_talking_are_heard_for_so_long(

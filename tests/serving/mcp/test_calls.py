@@ -923,7 +923,9 @@ async def test_of_so_many_tasks_the_tool_is_remembered(monkeypatch: pytest.Monke
             assert ("result" in await session.request(fetch)) is is_known
 
 
-async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
+async def test_a_task_passes_where_no_hook_would_see_its_result(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hooks = hooks_that("AfterTool", {}, matcher="read")
     hooks.on("BeforeTool")(lambda _event: rewrite(n=2))
     async with play(hooks, lambda _request: TASK) as session:
@@ -941,6 +943,8 @@ async def test_a_task_passes_where_no_hook_would_see_its_result() -> None:
         session.server.say(told)
         session.server.say({**told, "params": {"taskId": "t1", "result": "fine"}})
         assert (await session.receive())["params"]["result"] == "fine"
+    dropped = "the result of a task was dropped, as hooks must see the results of tools"
+    assert caplog.text.count(dropped) == 1
 
 
 @pytest.mark.parametrize("is_off", [False, True])

@@ -681,8 +681,9 @@ async def test_a_failure_within_the_proxy_is_reported_and_answered_and_the_sessi
         return {}
 
     async with play(answer=fail_once) as session:
-        answer = await session.request({"id": 1, "method": "resources/read"})
-        assert answer["error"] == {"code": -32603, "message": "internal error of hookline mcp"}
+        for _ in range(2):
+            answer = await session.request({"id": 1, "method": "resources/read"})
+            assert answer["error"] == {"code": -32603, "message": "internal error of hookline mcp"}
         assert (await session.request({"id": 2, "method": "resources/read"}))["result"] == {}
     assert "internal error of the MCP proxy, please report it" in caplog.text
 

@@ -314,17 +314,20 @@ async def test_what_waited_past_its_deadline_is_refused() -> None:
         assert played.began == ["a"]
 
 
-async def test_draining_pauses_all_and_returns_when_nothing_is_held() -> None:
+@pytest.mark.parametrize("queued", [[], ["b"]])
+async def test_draining_pauses_all_and_returns_when_nothing_is_held(queued: list[str]) -> None:
     async with serving(concurrency=1) as played:
         played.ask("a")
-        played.ask("b", "wait")
+        for id in queued:
+            played.ask(id, "wait")
         draining = asyncio.create_task(played.intake.drain())
         await until(lambda: "pause p.wait.*" in played.connection.said)
         await settled(played)
-        assert (draining.done(), played.intake.waiting) == (False, 1)
+        await asyncio.sleep(0)
+        assert (draining.done(), played.intake.waiting) == (False, len(queued))
         played.gate.set()
         await asyncio.wait_for(draining, 10)
-        assert played.answers == [("to.a", None), ("to.b", None)]
+        assert played.answers == [(f"to.{id}", None) for id in ("a", *queued)]
 
 
 async def test_stopping_hands_back_what_waits_and_fails_what_runs() -> None:

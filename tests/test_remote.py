@@ -259,6 +259,10 @@ def test_synchronous_code_fires_remotely_too(tmp_path: Path, nats_url: str, pref
         ({"execution": "remote"}, "needs a remote_bus"),
         ({"execution": "elsewhere"}, 'execution must be "local", "remote" or "local+remote"'),
         ({"on_unavailable": "panic"}, 'on_unavailable must be "allow", "block" or "local"'),
+        *(
+            ({"remote_bus": InProcessMessageBus(), "remote_timeout": seconds}, f"not {seconds!r}")
+            for seconds in (0, -1.0, float("nan"), "1")
+        ),
     ],
 )
 def test_a_configuration_that_contradicts_itself_is_refused(options: Any, said: str) -> None:

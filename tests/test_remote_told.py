@@ -10,7 +10,7 @@ from hookline.bus import InProcessMessageBus
 from hookline.debuglog import DebugLogger
 from hookline.remote import RemoteFiring, remote_firing
 from tests.eleven import Json, started
-from tests.test_remote_blocking import answering_bus, completed
+from tests.test_remote_blocking import answering_bus, completed, fire
 
 
 async def told(tmp_path: Path, said: Json, **options: Any) -> tuple[Answer, list[Json]]:
@@ -26,18 +26,18 @@ async def told(tmp_path: Path, said: Json, **options: Any) -> tuple[Answer, list
 async def test_a_failed_hook_of_a_worker_is_named_with_its_reason(tmp_path: Path) -> None:
     why = "scan failed: exited with code 1"
     errors = [
-        {"code": "hook_failed", "message": why, "stage": "execution", "hook": "scan"},
         {"code": "odd", "message": "something else", "stage": "execution"},
+        {"code": "hook_failed", "message": why, "stage": "execution", "hook": "scan"},
     ]
     answer, records = await told(tmp_path, completed(errors=errors))
-    assert [error.code for error in answer.errors] == ["hook_failed", "odd"]
+    assert [error.code for error in answer.errors] == ["odd", "hook_failed"]
     messages = [record["message"] for record in records]
     assert messages == [
-        "hook 'scan' of a worker failed on BeforeTool: exited with code 1",
         "a worker answered to BeforeTool: something else",
+        "hook 'scan' of a worker failed on BeforeTool: exited with code 1",
     ]
-    assert [record["code"] for record in records] == ["hook_failed", "odd"]
-    assert records[0]["hook"] == "scan"
+    assert [record["code"] for record in records] == ["odd", "hook_failed"]
+    assert records[1]["hook"] == "scan"
 
 
 async def test_a_warning_about_a_hook_of_a_worker_is_shown_here(tmp_path: Path) -> None:
@@ -75,6 +75,46 @@ async def test_an_outage_says_whether_a_worker_answered(
     assert record["message"] == f"{said}it goes on without hooks"
     assert (record["code"], record["on_unavailable"]) == (code, "allow")
     assert answer.errors[0].details == {"onUnavailable": "allow"}
+
+
+TOO_LARGE = "was asked: the request is larger than the bus takes (why)"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, f"no hook {TOO_LARGE}; it goes on unchecked"),
+        ({"on_unavailable": "block"}, f"no hook {TOO_LARGE}; it is blocked"),
+        (
+            {"on_unavailable": "local"},
+            f"no hook of a worker {TOO_LARGE}; the hooks here run instead",
+        ),
+        (
+            {"execution": "local+remote"},
+            f"no hook of a worker {TOO_LARGE}; the hooks here run instead",
+        ),
+    ],
+)
+async def test_a_request_that_is_too_large_says_what_that_means(
+    tmp_path: Path, options: Json, said: str
+) -> None:
+    failed = {"success": False, "error": {"code": "request_too_large", "message": "why"}}
+    answer, records = await told(tmp_path, failed, **options)
+    [record] = [record for record in records if record.get("code") == "request_too_large"]
+    assert record["message"] == f"BeforeTool: {said}"
+    assert answer.errors[0].message == said
+    assert answer.blocked is (options.get("on_unavailable") == "block")
+
+
+@pytest.mark.parametrize("execution", ["remote", "local+remote"])
+async def test_a_denial_of_what_cannot_be_denied_is_told(execution: Any) -> None:
+    records: list[Json] = []
+    log = DebugLogger(records.append, warn=lambda _text: None)
+    output = {"decision": "deny", "reason": "no"}
+    bus = answering_bus(completed(finalOutput=output, allOutputs=[output]))
+    await fire(bus, "SessionStart", execution=execution, debug_logger=log)
+    said = "a hook tried to block or stop SessionStart, which has no effect: no"
+    assert [record.get("message") for record in records].count(said) == 1
 
 
 async def test_hooks_here_and_there_are_one_answer_with_all_errors_and_both_times(

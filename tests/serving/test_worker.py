@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hookline.bus import request_hook_execution
-from hookline.bus.nats import NatsMessageBus
+from hookline.bus.nats import BusConnectionError, NatsMessageBus
 from hookline.config import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
@@ -92,6 +92,7 @@ async def test_told_twice_it_ends_its_hooks_and_answers_that_it_did(
             serving.wait_until_said("ending: finishing")
             assert serving.end(signal.SIGINT) == 0
             response = await held
+    assert "ending at once: accepted requests are answered as failed" in serving.said
     assert response["error"]["code"] == "execution_failed"
     assert not is_running(int((project.path / "pid").read_text()))
 
@@ -242,3 +243,60 @@ async def test_a_worker_says_how_many_hooks_it_serves_and_under_which_policy(
     async with asyncio.timeout(20):
         await serving.run()
     assert told[0] == f"{said} {project.path}, policy {serving.status().policy}"
+
+
+def served_here(project: Project, url: str, told: list[str], **options: Any) -> Any:
+    """A worker of one hook in this process, and its bus."""
+    from hookline.serving.worker import Worker
+
+    project.settings({"hooks": {"BeforeTool": [{"hooks": [command("true")]}]}})
+    bus = NatsMessageBus.from_url(url)
+    config = Config.load(project.path, trusted=True)
+    return Worker(bus, config, say=told.append, **options), bus
+
+
+async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(
+    project: Project, url: str
+) -> None:
+    told: list[str] = []
+    serving, bus = served_here(project, url, told)
+    running = asyncio.create_task(serving.run())
+    await until(lambda: told != [])
+    await bus._link._connection._client._process_err("'user authentication expired'")
+    with pytest.raises(BusConnectionError, match=f"the connection to {bus.address} has ended"):
+        await asyncio.wait_for(running, 20)
+    assert len(told) == 1
+    assert bus._listeners == []
+
+
+async def test_a_worker_that_cannot_watch_its_settings_serves_them_and_says_so(
+    project: Project, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    told: list[str] = []
+    serving, bus = served_here(project, url, told)
+    running = asyncio.create_task(serving.run())
+    await until(lambda: told != [])
+    assert (await ask(bus))["success"] is True
+    serving.end()
+    await asyncio.wait_for(running, 20)
+    said = "cannot watch the settings, restart the worker after changing them: "
+    assert caplog.text.count(said) == 1
+    assert bus.state == "closed"
+
+
+async def test_a_worker_says_how_it_is_until_it_ends_and_leaves_no_task(
+    project: Project, url: str
+) -> None:
+    told: list[str] = []
+    serving, bus = served_here(project, url, told, health_seconds=0.01)
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(serving.run())
+    await until(lambda: len(told) >= 2)
+    assert told[1] == str(serving.status())
+    serving.end()
+    await asyncio.wait_for(running, 20)
+    assert [text.partition(":")[0] for text in told[-2:]] == ["ending", "ended"]
+    assert "ending at once" not in "".join(told)
+    assert asyncio.all_tasks() == before
+    assert bus.state == "closed"

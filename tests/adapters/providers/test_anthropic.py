@@ -11,6 +11,7 @@ from anthropic.types import Message
 from hookline import Config, HooklineError
 from hookline.agent import AnthropicProvider, Chat, FunctionCall, Media, Text, Tool, Turn
 from hookline.agent.providers.anthropic import MAX_TOKENS, AnthropicConversation
+from hookline.agent.turns import CallResult, Opaque
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, anthropic_served
 from tests.adapters.providers.server import ModelServer, message, plain_message, text, tool_use
 from tests.agent.scripts import hooks, say
@@ -256,7 +257,9 @@ async def test_media_go_in_the_form_that_the_api_has_for_them() -> None:
         await Chat(Config(), provider).send(Turn("user", parts))
     content = server.bodies[0]["messages"][0]["content"]
     assert [block["type"] for block in content] == ["text", "image", "document", "text", "text"]
-    assert content[2]["source"]["data"] == "+//+"
+    assert server.bodies[0]["messages"][0]["role"] == "user"
+    for block, kind in zip(content[1:3], ("image/png", "application/pdf"), strict=True):
+        assert block["source"] == {"type": "base64", "media_type": kind, "data": "+//+"}
     assert content[3]["text"] == "a,b"
     assert content[4]["text"] == "[video/mp4, 3 bytes: this model cannot be shown it]"
 
@@ -380,3 +383,43 @@ def test_a_tool_without_parameters_takes_an_empty_object() -> None:
         {"type": "object", "properties": {}},
         {"type": "x"},
     ]
+
+
+def test_an_empty_text_hides_nothing_that_follows_it() -> None:
+    turn = read({"type": "text", "text": ""}, {"type": "text", "text": "so"})
+    assert turn is not None
+    assert turn.text == "so"
+    assert turn.native is not None
+    assert turn.native.message == {"role": "assistant", "content": [text("so")]}
+
+
+IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+NOTE = FunctionCall("note", {"a": 1}, "toolu_1")
+
+
+@pytest.mark.parametrize(
+    ("turn", "written"),
+    [
+        (Turn("user", (Text("a"),)), ("user", "a")),
+        (Turn("user", (Text("a"), Text("b"))), ("user", [text("a"), text("b")])),
+        (Turn("user", (Opaque(IMAGE),)), ("user", [IMAGE])),
+        (Turn("user", (Opaque({"type": "odd"}),)), ("user", '{"type":"odd"}')),
+        (Turn("user", (Opaque(5),)), ("user", "5")),
+        (Turn("model", (NOTE,)), ("assistant", [tool_use("toolu_1", "note", a=1)])),
+        (
+            Turn("user", (Text("see"), CallResult(NOTE, "", is_error=True))),
+            (
+                "user",
+                [
+                    {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True},
+                    text("see"),
+                ],
+            ),
+        ),
+    ],
+)
+def test_each_part_is_a_block_and_a_text_alone_is_itself(
+    turn: Turn, written: tuple[str, Any]
+) -> None:
+    [said] = AnthropicConversation().request("m", [turn])["messages"]
+    assert said == {"role": written[0], "content": written[1]}

@@ -11,6 +11,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from hookline import Config, HooklineError
 from hookline.agent import Chat, FunctionCall, Media, OpenAIProvider, Text, Turn
 from hookline.agent.providers.openai import OpenAIConversation
+from hookline.agent.turns import Opaque
 from tests.adapters.providers.running import PIXEL, SCHEMA, agent, openai_served
 from tests.adapters.providers.server import (
     ModelServer,
@@ -163,6 +164,23 @@ async def test_an_empty_answer_is_no_turn() -> None:
     assert [said["role"] for said in server.bodies[1]["messages"]] == ["user", "user"]
 
 
+def other_choice(finish: str | None) -> dict[str, Any]:
+    """A chunk of a second choice."""
+    choice = {"index": 1, "delta": {"content": "B"}, "finish_reason": finish}
+    return {**HELLO[0], "choices": [choice]}
+
+
+@pytest.mark.parametrize("finish", [None, "stop"])
+async def test_a_stream_is_complete_when_all_of_its_choices_are(finish: str | None) -> None:
+    async with openai_served([other_choice(finish), *HELLO]) as (_, provider):
+        chat = Chat(Config(), provider)
+        if finish is None:
+            with pytest.raises(HooklineError, match=EARLY):
+                await chat.send("hi")
+        else:
+            assert (await chat.send("hi")).text == "Hello"
+
+
 EARLY = "the stream of gpt-test ended before the answer was complete"
 
 
@@ -248,7 +266,10 @@ async def test_media_go_in_the_form_that_the_api_has_for_them() -> None:
     assert [part["type"] for part in content] == [
         *("text", "image_url", "input_audio", "file", "text", "text")
     ]
+    assert server.bodies[0]["messages"][0]["role"] == "user"
+    assert content[1] == {"type": "image_url", "image_url": {"url": "data:image/png;base64,+//+"}}
     assert content[2]["input_audio"] == {"data": "+//+", "format": "mp3"}
+    assert content[3]["file"]["filename"] == "document.pdf"
     assert content[3]["file"]["file_data"] == "data:application/pdf;base64,+//+"
     assert content[4]["text"] == "a,b"
     assert content[5]["text"] == "[video/mp4, 3 bytes: this model cannot be shown it]"
@@ -377,3 +398,36 @@ def test_a_tool_that_takes_a_text_is_called_with_it() -> None:
     assert turn is not None
     [asked] = turn.calls
     assert (asked.name, asked.args, asked.id) == ("note", {"input": "x"}, "call_1")
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "content"),
+    [
+        ([Text("a")], "a"),
+        ([Text("a"), Text("b")], [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+        ([Opaque(IMAGE)], [IMAGE]),
+        ([Opaque({"type": "odd"})], '{"type":"odd"}'),
+        ([Opaque(5)], "5"),
+    ],
+)
+def test_what_a_user_says_is_one_text_or_a_list_of_parts(parts: list[Any], content: Any) -> None:
+    request = OpenAIConversation().request("m", [Turn("user", tuple(parts))])
+    assert request["messages"] == [{"role": "user", "content": content}]
+
+
+def test_a_turn_of_another_api_is_written_with_its_text_and_its_calls() -> None:
+    call = FunctionCall("note", {"a": 1}, "call_1")
+    turns = [
+        Turn("model", (Text("so"),)),
+        Turn("model", (call,)),
+        Turn("model", (Media("image/png", PIXEL),)),
+    ]
+    function = {"name": "note", "arguments": '{"a":1}'}
+    called = {"id": "call_1", "type": "function", "function": function}
+    assert OpenAIConversation().request("m", turns)["messages"] == [
+        {"role": "assistant", "content": "so"},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+    ]

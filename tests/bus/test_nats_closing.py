@@ -73,10 +73,20 @@ async def test_connecting_can_be_given_up_at_any_point(
     await bus.close()
 
 
+async def test_a_bus_that_could_not_connect_keeps_nothing_of_the_attempt() -> None:
+    before = others()
+    bus = NatsMessageBus("nats://127.0.0.1:1")
+    with pytest.raises(BusConnectionError, match="connection refused"):
+        await bus.connect()
+    assert (bus._opening, bus._link, bus.state) == ([], None, "closed")
+    assert others() == before
+
+
 async def test_connecting_twice_at_once_makes_one_connection(nats_url: str, prefix: str) -> None:
     before = others()
     bus = NatsMessageBus(nats_url, prefix=prefix)
     await asyncio.gather(bus.connect(), bus.connect())
+    assert bus._opening == []
     response = await request_hook_execution(bus, "BeforeTool", TOOL)
     await bus.close()
     assert response["error"]["code"] == "unavailable"
@@ -356,6 +366,9 @@ async def test_a_request_after_closing_is_made_over_a_connection_that_closing_ag
     bus = NatsMessageBus(nats_url, prefix=prefix)
     await bus.close()
     response = await request_hook_execution(bus, "BeforeTool", TOOL)
+    [thread] = [one for one in threading.enumerate() if one.name == "hookline nats"]
+    # A program that forgets to close the bus ends all the same.
+    assert thread.daemon
     states = [bus.state]
     await bus.close()
     assert response["error"]["code"] == "unavailable"

@@ -379,7 +379,7 @@ async def test_a_request_that_fits_only_without_its_headers_does_not_end_the_con
 
 
 async def test_a_worker_that_says_nonsense_of_itself_does_not_hide_the_others(
-    nats_url: str, prefix: str
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
 
@@ -389,6 +389,16 @@ async def test_a_worker_that_says_nonsense_of_itself_does_not_hide_the_others(
 
         await listen(me, f"{prefix}.stats", talk)
         assert await bus.ask_workers(silence=0.1) == [{"worker": "a"}]
+    assert caplog.text.count("a message on the bus is not JSON: ") == 1
+
+
+async def test_a_status_that_is_too_long_to_send_is_told(
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
+        await bus.answer_workers(lambda: {"name": "x" * 2_000_000})
+        assert await bus.ask_workers(wait=0.05) == []
+    assert "this worker's status could not be sent: nats: maximum payload exceeded" in caplog.text
 
 
 async def test_the_workers_have_answered_when_they_are_silent_or_when_there_are_none(
@@ -397,8 +407,8 @@ async def test_the_workers_have_answered_when_they_are_silent_or_when_there_are_
     async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
         assert bus._link is not None
         assert bus._link._connection is not None
-        receivers = bus._link._connection._client._receivers
-        before = len(receivers)
+        client = bus._link._connection._client
+        before = len(client._receivers), len(client._subs)
 
         async def talk(message: Any) -> None:
             await message.respond(b"1")
@@ -407,7 +417,7 @@ async def test_the_workers_have_answered_when_they_are_silent_or_when_there_are_
             assert await bus.ask_workers(wait=60, silence=60) == []
             await listen(me, f"{prefix}.stats", talk)
             assert await bus.ask_workers(wait=60, silence=0.05) == [1]
-        assert len(receivers) == before
+        assert (len(client._receivers), len(client._subs)) == before
 
 
 async def test_workers_that_never_stop_talking_are_heard_for_so_long(

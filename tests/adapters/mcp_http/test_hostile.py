@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from hookline.serving.mcp import http
-from hookline.serving.mcp.connection import _explain
+from hookline.serving.mcp.connection import Answer, _explain
 from hookline.serving.mcp.http import HttpServer
 from hookline.web.address import AddressError
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
@@ -362,6 +362,59 @@ def test_a_failed_exchange_is_explained_without_a_header_or_the_url(
     error: httpx.HTTPError, said: str
 ) -> None:
     assert _explain(error) == said
+
+
+@pytest.mark.parametrize(
+    ("status", "is_success", "is_redirect"),
+    [
+        *((200, True, False), (299, True, False), (300, False, True), (399, False, True)),
+        *((199, False, False), (400, False, False)),
+    ],
+)
+def test_a_status_is_a_success_a_redirect_or_a_refusal(
+    status: int, is_success: bool, is_redirect: bool
+) -> None:
+    answer = Answer(httpx.Response(status), "it", 10)
+    assert (answer.is_success, answer.is_redirect) == (is_success, is_redirect)
+    assert answer.location == "nowhere"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "is_stream"),
+    [
+        (200, "TEXT/event-stream ; charset=utf-8", True),
+        (202, "text/event-stream", False),
+        (200, "application/json", False),
+    ],
+)
+def test_a_stream_of_events_says_that_it_is_one(status: int, kind: str, is_stream: bool) -> None:
+    answer = Answer(httpx.Response(status, headers={"content-type": kind}), "it", 10)
+    assert answer.is_event_stream is is_stream
+
+
+def test_of_where_a_redirect_leads_two_hundred_characters_are_shown() -> None:
+    response = httpx.Response(302, request=httpx.Request("GET", "https://a.example/"))
+    response.next_request = httpx.Request("GET", f"https://u:hush@b.example/{'x' * 300}?k=hush")
+    shown = Answer(response, "it", 10).location
+    assert shown == f"https://b.example/{'x' * 300}"[:200]
+
+
+@pytest.mark.parametrize(("pieces", "read"), [(2, 2), (3, 3), (9, 3)])
+async def test_of_what_follows_a_response_so_much_is_read_that_it_is_worth_it(
+    pieces: int, read: int
+) -> None:
+    sent = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(pieces):
+            sent += 1
+            yield b"x" * 32_768
+
+    answer = Answer(httpx.Response(200, content=body()), "it", 10)
+    await answer.drain()
+    await answer.pieces.aclose()
+    assert sent == read
 
 
 async def test_a_notification_that_the_server_refuses_is_told(

@@ -2,12 +2,15 @@
 
 import os
 import stat
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from hookline.check import Finding, check
+from hookline.check.scripts import MOST_READ
+from hookline.check.shells import check_missing_programs, check_syntax
 from hookline.wire.hooks import HookSource
 from tests.check.review import ERROR, WARNING, checked, hook, on, only, review
 from tests.harness.scratch import Project
@@ -174,12 +177,98 @@ def test_patterns_that_a_script_turns_on_can_be_parsed(project: Project) -> None
     assert of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax") == []
 
 
+def test_patterns_that_a_script_does_not_turn_on_cannot_be_parsed(project: Project) -> None:
+    project.script("x.sh", "#!/bin/bash\nrm !(x)\n")
+    (found,) = of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax")
+    assert found.line == 2
+
+
+def test_what_a_shell_only_warns_of_is_fine(project: Project) -> None:
+    """Its warning names the word that would end the text, which may look like an error."""
+    project.script("x.sh", "#!/bin/bash\ncat > /dev/null <<error\nx\n")
+    assert of(review(project, on("BeforeAgent", hook("./x.sh"))), "script-syntax") == []
+
+
+def test_a_command_is_parsed_by_bash_where_there_is_one(project: Project) -> None:
+    command = "while read -r line; do true; done < <(cat)"
+    assert of(review(project, on("BeforeAgent", hook(command))), "script-syntax") == []
+
+
+def test_a_script_is_parsed_by_the_shell_of_its_first_line_whatever_its_name(
+    project: Project,
+) -> None:
+    project.script("shell.py", "#!/bin/bash\nfi\n")
+    project.script("bare.py", "print('a'\n")
+    hooks = on("BeforeAgent", hook("./shell.py"), hook("./bare.py"))
+    found = {finding.kind: Path(finding.file).name for finding in review(project, hooks)}
+    assert found == {"script-syntax": "shell.py", "script-shebang": "settings.json"}
+
+
+@pytest.mark.parametrize("command", ["./x.sh", "cat | ./x.sh"])
+def test_a_script_is_parsed_if_all_of_it_was_read(project: Project, command: str) -> None:
+    for length, number in ((MOST_READ - 1, 1), (MOST_READ, 0)):
+        project.script("x.sh", "#!/bin/bash\nfi\n".ljust(length, "#"))
+        findings = review(project, on("BeforeAgent", hook(command)))
+        assert len(of(findings, "script-syntax")) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("#!/bin/bash\njqq .\nfi\n", "./x"),
+        ("#!/bin/bash\njqq .\nfi\n", "cat | ./x"),
+        ("#!/usr/bin/env python3\n)\n", "./x"),
+    ],
+)
+def test_a_script_of_several_hooks_is_read_once(project: Project, text: str, command: str) -> None:
+    project.script("x", text)
+    hooks = [hook(command, name=name) for name in ("a", "b")]
+    file = project.settings(on("BeforeAgent", *hooks))
+    read = checked((file, HookSource.PROJECT), project=project)
+    assert len(list(check_syntax(read))) == 1
+    assert len(list(check_missing_programs(read))) == text.count("jqq")
+
+
+def test_a_program_on_the_path_of_this_shell_is_there(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = project.script("bin/jqq", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{program.parent}")
+    assert review(project, on("BeforeAgent", hook("cat | jqq"))) == []
+
+
 @pytest.mark.parametrize("command", ["./x.py", "python3 x.py"])
 def test_a_python_script_that_cannot_be_parsed_is_told(project: Project, command: str) -> None:
     script = project.script("x.py", "#!/usr/bin/env python3\nimport json\nif True print(1)\n")
     (found,) = of(review(project, on("BeforeAgent", hook(command))), "script-syntax")
     assert (found.file, found.line, found.column) == (str(script), 3, 9)
     assert "cannot parse this" in found.message
+
+
+def test_only_the_python_that_checks_is_sure_what_it_cannot_parse(project: Project) -> None:
+    project.script("x.py", "#!/usr/bin/env python9\n)\n")
+    version = "{}.{}".format(*sys.version_info)
+    (found,) = of(review(project, on("BeforeAgent", hook("./x.py"))), "script-syntax")
+    assert found.severity is WARNING
+    assert found.message.startswith(f"Python {version} cannot parse this: unmatched")
+    findings = review(project, on("BeforeAgent", hook(f"{sys.executable} x.py")))
+    (found,) = of(findings, "script-syntax")
+    assert found.severity is ERROR
+    assert found.message.startswith("Python cannot parse this: unmatched")
+
+
+@pytest.mark.parametrize("command", ["./x.py", "python2.7 y.py"])
+def test_a_script_for_an_old_python_is_not_parsed_by_a_new_one(
+    project: Project, command: str
+) -> None:
+    project.script("x.py", "#!/usr/bin/env python2\nprint 1\n")
+    project.write("y.py", "print 1\n")
+    assert of(review(project, on("BeforeAgent", hook(command))), "script-syntax") == []
+
+
+def test_what_python_only_warns_of_is_fine(project: Project) -> None:
+    project.script("x.py", "#!/usr/bin/env python3\nx = 1 is 1\n")
+    assert of(review(project, on("BeforeAgent", hook("./x.py"))), "script-syntax") == []
 
 
 @pytest.mark.parametrize("content", ["(" * 100_000, "-" * 100_000 + "1", "a" + ".b" * 50_000, "\0"])
@@ -240,6 +329,9 @@ def test_a_script_that_becomes_a_pipe_is_not_waited_for(project: Project) -> Non
         (["bash", "-ec", "--", "ls $HOOKLINE_CWD"], 2, "so that the shell replaces it"),
         (["/usr/bin/env", "python3", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
         (["python3", "-c", "'$MINE'"], 1, 'from the environment: os.environ["MINE"]'),
+        (["python3", "-u", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
+        (["python3", "-c'$HOOKLINE_CWD'"], 0, "os.environ"),
+        (["bash", "-ce", "ls $HOOKLINE_CWD"], 1, "so that the shell replaces it"),
     ],
 )
 def test_a_variable_in_code_is_shown_with_the_way_to_read_it(
@@ -266,6 +358,14 @@ def test_a_variable_in_code_is_shown_with_the_way_to_read_it(
 def test_a_variable_that_is_replaced_or_quoted_is_fine(project: Project, words: list[str]) -> None:
     findings = review(project, on("BeforeAgent", hook(words[0], args=words[1:])))
     assert of(findings, "args-code") == []
+
+
+def test_a_variable_in_code_is_shown_after_hooks_that_are_fine(project: Project) -> None:
+    fine = [hook("cat"), hook("python3", args=["-c", "1"]), hook("sh", args=["-c", "ls"])]
+    quoted = hook("bash", args=["-c", 'ls "$HOOKLINE_CWD"'])
+    wrong = hook("ruby", args=["-e", "puts '$HOOKLINE_CWD'"])
+    (found,) = of(review(project, on("BeforeAgent", *fine, quoted, wrong)), "args-code")
+    assert found.path[-3:] == (4, "args", 1)
 
 
 def test_a_value_of_an_event_is_no_argument(project: Project) -> None:

@@ -121,6 +121,10 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
                 "e=$(cat); echo $e | jq -r .prompt | grep -q x || echo $e | grep -q rm",
             )
         ),
+        *(
+            ("PreToolUse", f"[ -s {file} ] && exit 2; exit 0", "it reads the whole event")
+            for file in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+        ),
         ("Stop", "cat >> events.jsonl", "it reads the whole event"),
         ("Stop", "jq -c . >> events.jsonl", "it reads more with jq"),
         ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it reads more with jq"),

@@ -104,7 +104,8 @@ def test_what_is_so_already_is_said_and_fine(call: Call, verb: str) -> None:
     before = user_file().read_bytes()
     done = call(verb, "mine")
     assert (done.status, done.err) == (0, "")
-    assert f"mine is {verb}d already" in done.out
+    where = ", in ~/.config/hookline/settings.json:14" if verb == "disable" else " (BeforeAgent)"
+    assert done.out == f"mine is {verb}d already{where}\n"
     assert user_file().read_bytes() == before
 
 

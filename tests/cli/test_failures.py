@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 import signal
 import sys
 
@@ -67,6 +68,20 @@ def test_a_closed_pipe_changes_no_status_and_says_nothing(
 ) -> None:
     assert [report(BrokenPipeError(), done=done) for done in (0, 2)] == [0, 2]
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("written", ["", "text"])
+@pytest.mark.parametrize("done", [None, 0])
+def test_nothing_more_is_written_to_a_closed_pipe(
+    written: str, done: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        closed.write(written)
+        assert report(BrokenPipeError(), done=done) == (FAILED if done is None else done)
+        closed.write("more")
 
 
 def test_an_error_after_the_command_was_done_is_reported_as_itself(

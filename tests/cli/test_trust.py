@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.cli.command import (
     read_rest,
     settings,
 )
+from tests.cli.conftest import Call
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
@@ -32,7 +34,8 @@ def guarded(project: Project) -> Project:
 
 
 def shown(text: str, project: Project) -> str:
-    return ESCAPE.sub("", text).replace(str(project.path), "PROJECT")
+    text = re.sub(r"\d{4}-[\d-]+T[\d:.]+Z", "TIME", ESCAPE.sub("", text))
+    return re.sub(r"in ~/\S+", "in FILE", text).replace(str(project.path), "PROJECT")
 
 
 FIRST = """\
@@ -185,3 +188,128 @@ def test_the_question_ends_its_line_when_somebody_gives_up(guarded: Project) -> 
     os.close(slave)
     os.close(master)
     assert shown.endswith(b"[y/N] \r\n")
+
+
+@pytest.fixture
+def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A strict project with two hooks."""
+    monkeypatch.chdir(project.path)
+    project.script("hooks/guard.sh", "#!/bin/sh\nexit 2\n")
+    project.script("hooks/old.sh", "#!/bin/sh\n")
+    old = command_hook("hooks/old.sh", args=["a b"], name="old")
+    hooks = settings("BeforeTool", command_hook("hooks/guard.sh", name="guard"), old)
+    project.settings({"strict": True, **hooks})
+    return project
+
+
+def change(project: Project) -> None:
+    """Another script, another hook, and another demand."""
+    project.script("hooks/guard.sh", "#!/bin/sh\nexit 1\n")
+    project.script("hooks/new.sh", "#!/bin/sh\n")
+    new = command_hook("hooks/new.sh", name="new")
+    hooks = settings("BeforeTool", command_hook("hooks/guard.sh", name="guard"), new)["hooks"]
+    project.settings({"hooks": {"required": ["guard"], **hooks}})
+    (project.path / "hooks/old.sh").unlink()
+    project.write(".hookline/tests/guard.hooktest.json", "{}")
+
+
+TO_REVIEW = """\
+PROJECT: 4 things to review
+    BeforeTool guard: hooks/guard.sh has changed since it was reviewed
+    BeforeTool new: nobody has reviewed it
+    BeforeTool old: it is no longer there
+    strict or required: the project's settings have changed
+`hookline trust` shows them, and asks
+"""
+SECOND = """\
+PROJECT  2 hooks, which name 2 files of the project
+
+  changed since it was trusted on TIME:
+    BeforeTool guard: hooks/guard.sh has changed since it was reviewed
+    BeforeTool new: nobody has reviewed it
+    BeforeTool old: it is no longer there
+    strict or required: the project's settings have changed
+
+    @@ -2,4 +2,4 @@
+     hooks/guard.sh
+     BeforeTool
+    -hooks/old.sh 'a b'
+    -the project is strict
+    +hooks/new.sh
+    +the project requires guard
+
+hooks/guard.sh
+    @@ -1,2 +1,2 @@
+     #!/bin/sh
+    -exit 2
+    +exit 1
+
+hooks/old.sh  gone
+    @@ -1 +0,0 @@
+    -#!/bin/sh
+
+hooks/new.sh  new
+    @@ -0,0 +1 @@
+    +#!/bin/sh
+
+trusted until anything of this changes; recorded in FILE
+`hookline untrust --cwd .` takes it back
+`hookline test --cwd .` runs their tests
+"""
+
+
+def test_what_is_to_review_is_named_and_then_shown_as_changes(here: Project, call: Call) -> None:
+    first = shown(call("trust", "--yes").out, here)
+    assert "    hooks/old.sh 'a b'\n    the project is strict\n\nhooks/guard.sh\n" in first
+    assert first.endswith("recorded in FILE\n`hookline untrust` takes it back\n")
+    change(here)
+    done = call("trust", "--check")
+    assert (done.status, shown(done.out, here)) == (1, TO_REVIEW)
+    done = call("trust", "--yes", "--cwd", ".")
+    assert (done.status, shown(done.out, here), done.err) == (0, SECOND, "")
+    again = "PROJECT: 2 hooks\ntrusted on TIME; nothing has changed since\n"
+    assert shown(call("trust").out, here) == again
+
+
+def test_the_document_has_all_that_is_to_review(here: Project, call: Call) -> None:
+    first = call("trust", "--json").document
+    assert (first["trusted_at"], first["strict"], first["required"]) == (None, True, [])
+    assert first["hooks"][1]["args"] == ["a b"]
+    call("trust", "--yes")
+    change(here)
+    done = call("trust", "--json")
+    document = done.document
+    assert (done.status, document["project"]) == (1, str(here.path))
+    assert (document["trusted"], len(document["to_review"])) == (False, 4)
+    assert document["trusted_at"].startswith("20")
+    assert (document["strict"], document["required"]) == (False, ["guard"])
+    assert document["files"].keys() == {"hooks/guard.sh", "hooks/new.sh"}
+    assert document["changed_files"] == ["hooks/guard.sh", "hooks/new.sh"]
+    assert call("trust", "--json", "--yes", "--check").document["trusted"] is False
+
+
+UNCOVERED = """\
+not covered: nobody can say beforehand what these run
+  BeforeTool  all
+    make all: what it runs is in other files
+    to have it covered, name the script itself
+
+"""
+
+
+def test_what_nobody_can_review_is_shown_with_what_to_do(here: Project, call: Call) -> None:
+    here.settings(settings("BeforeTool", command_hook("make all", name="all")))
+    done = call("trust", "--yes")
+    assert done.status == 1
+    assert f"\n    make all\n\n{UNCOVERED}trusted until" in done.out
+    assert done.err == (
+        "warning: all does not run: what it runs is not covered; "
+        "look at it and pass --accept-uncovered with --yes\n"
+    )
+    done = call("trust", "--yes", "--json")
+    assert (done.status, done.document["hooks"][0]["uncovered"]) == (1, ["make all"])
+    assert done.err == (
+        "warning: what is not covered was not trusted; look at it, pass --accept-uncovered\n"
+    )
+    assert call("trust", "--yes", "--json", "--accept-uncovered")[0::2] == (0, "")
+    assert call("trust").out.endswith(f"nothing has changed since\n{UNCOVERED}")

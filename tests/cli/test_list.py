@@ -3,12 +3,18 @@
 import json
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookline.cli.list import _make_rows
+from hookline.pipeline.registry import HookRegistryEntry
 from hookline.places import system_settings_file
+from hookline.trace.queries import Outcome
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings, timeless
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded
@@ -316,3 +322,57 @@ def test_the_document_has_the_arguments_and_the_description_of_a_hook(
         *("scan", ["--all"], "finds keys"),
     )
     assert not {"async", "plugin", "url", "prompt", "if", "why"} & found.keys()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.1, "just now"),
+        (1, "1 second ago"),
+        (59, "59 seconds ago"),
+        (60, "1 minute ago"),
+        (7200, "2 hours ago"),
+        (86_400, "1 day ago"),
+    ],
+)
+def test_how_long_ago_a_hook_ran_is_said_in_one_unit(seconds: float, said: str) -> None:
+    ended = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+    hook = CommandHook(name="h", command="x")
+    entry = HookRegistryEntry(
+        event=HookEventName.SESSION_END, hook=hook, matches=lambda _: True, file="/f", line=1
+    )
+    outcome = Outcome(id="1", time=ended, decision="allow", reason="", duration_ms=5)
+    *_, (title, word, text) = _make_rows(entry, None, outcome, [])
+    assert (title[0], word[0], text) == ("  last run", "allow", (f"{said}, 5 ms", "faint"))
+
+
+@pytest.mark.parametrize("length", [200, 201])
+def test_a_prompt_is_shown_up_to_a_length(project: Project, call: Call, length: int) -> None:
+    asking = {"type": "prompt", "prompt": "x" * length, "name": "ask", "onFailure": "block"}
+    project.settings(settings("BeforeTool", asking))
+    shown = f"{'x' * 200}\n" if length == 200 else f"{'x' * 200}…\n"
+    assert shown in call("list", "--cwd", str(project.path)).out
+
+
+def test_the_document_says_why_a_hook_blocks(project: Project, call: Call) -> None:
+    guard = command_hook("./guard.sh", name="guard", onFailure="block")
+    project.settings(settings("BeforeTool", guard))
+    project.script("guard.sh", "#!/bin/sh\n")
+    assert call("trust", "--yes", "--cwd", str(project.path)).status == 0
+    project.settings({"hooks": {}})
+    (hook,) = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
+    assert (hook["type"], "command" in hook) == ("withheld", False)
+    assert "no longer in the project's settings" in hook["why"]
+    shown = call("list", "--cwd", str(project.path)).out
+    assert ["why", "project", *hook["why"].split()] == shown.splitlines()[2].split()
+
+
+def test_the_document_has_the_problems_of_the_settings(project: Project, call: Call) -> None:
+    file = project.settings('{"hooks": {"BeforeTool": 1}}')
+    (problem,) = call("list", "--json", "--cwd", str(project.path)).document["problems"]
+    assert problem.keys() == {"place", "message", "broken"}
+    assert (problem["place"], problem["broken"]) == (f"{file}:1:26", False)
+    file.write_text("{")
+    (problem,) = call("list", "--json", "--cwd", str(project.path)).document["problems"]
+    assert problem["broken"] is True
+    assert "is not valid JSON" in problem["message"]

@@ -1,5 +1,6 @@
 """``hookline bench``: how long a hook takes, and what of it is start-up."""
 
+import io
 import os
 import re
 import sys
@@ -8,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.bench import baseline_of
+from hookline.cli.bench import Runs, _show_times, baseline_of
+from hookline.cli.screen import Screen
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -82,7 +84,9 @@ def test_the_document_has_all_of_it(call: Call) -> None:
     assert (done.status, done.err) == (0, "")
     assert (document["hook"], document["event"], document["runs"]) == ("scan", "BeforeTool", 4)
     assert document["input"]["tool_name"] == "write_file"
-    assert {"min", "mean", "p50", "p95", "p99", "failed_runs"} <= document["times"]["hook"].keys()
+    fields = {"min", "mean", "p50", "p95", "p99", "failed_runs"}
+    assert document["times"]["hook"].keys() == fields
+    assert document["startup"].keys() == fields | {"measured_as", "share"}
     assert document["startup"]["measured_as"] == "sh -c :"
     assert 0 < document["startup"]["share"] <= 1
 
@@ -140,33 +144,80 @@ def test_a_hook_that_nobody_waits_for_is_measured_whole(call: Call, scan: Projec
     assert document["times"]["hook"]["min"] >= 50
 
 
-def test_the_event_is_made_up_unless_it_is_given(call: Call, scan: Project) -> None:
+def test_a_hook_that_is_disabled_is_measured_all_the_same(call: Call, scan: Project) -> None:
+    off = {"hooks": {"disabled": ["scan"]}}
+    scan.settings(off, file=".hookline/settings.local.json")
+    done = call("bench", "scan", "--trust", "--runs", "1")
+    assert (done.status, done.err) == (0, "")
+
+
+def test_what_is_warned_of_is_told_once(call: Call, scan: Project) -> None:
+    scan.script("hooks/scan.sh", "#!/bin/sh\necho '{\"decision\": 5}'\n")
+    done = call("bench", "scan", "--trust", "--runs", "2")
+    assert done.status == 0
+    assert done.err.startswith("warning: scan: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("warm", "is_warm", "said"),
+    [
+        (800.0, False, '80% of what it takes cold; "warm": true in its settings turns it on'),
+        (801.0, False, "80% of what it takes cold"),
+        (800.0, True, "80% of what it takes cold"),
+    ],
+)
+def test_a_hook_is_to_be_kept_warm_if_that_saves_a_fifth(
+    warm: float, is_warm: bool, said: str
+) -> None:
+    found = {
+        name: Runs((time,), {}, ())
+        for name, time in (("cold", 1000.0), ("warm", warm), ("start-up", 0.5))
+    }
+    hook, stream = CommandHook(name="h", command="x", warm=is_warm), io.StringIO()
+    _show_times(Screen(stream, None), hook, found, 0.0005, "python3 -c pass")
+    _titles, cold, _warm, start, _share, last = stream.getvalue().splitlines()
+    assert cold.split() == ["cold", *["1000", "ms"] * 5]
+    assert start.split() == ["start-up", *["0.5", "ms"] * 5]
+    assert last == f"warm it takes {said}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--tool", "write_file", "--tool-input", '{"content": "mine"}'),
+        ("--input", '{"tool_name": "write_file", "tool_input": {"content": "mine"}}'),
+    ],
+)
+def test_the_event_is_made_up_unless_it_is_given(
+    call: Call, scan: Project, given: tuple[str, ...]
+) -> None:
     scan.script("hooks/scan.sh", "#!/bin/sh\ncat > read.json\n")
-    given = ("--tool", "write_file", "--tool-input", '{"content": "mine"}')
     assert call("bench", "scan", "--trust", "--runs", "1", *given).status == 0
     assert '"content":"mine"' in (scan.path / "read.json").read_text()
 
 
 @pytest.mark.parametrize(
-    ("event", "matcher", "field"),
+    ("event", "matcher", "field", "on"),
     [
-        ("AfterTool", "", '"tool_response"'),
-        ("SessionStart", "resume|startup", '"source":"resume"'),
-        ("SessionEnd", "*", '"reason":"exit"'),
-        ("PreCompress", "", '"trigger":"manual"'),
-        ("Notification", "", '"message"'),
-        ("AfterAgent", "", '"prompt_response"'),
-        ("AfterModel", "", '"llm_response"'),
-        ("BeforeToolSelection", "", '"llm_request"'),
+        ("AfterTool", "", '"tool_response":{"llmContent":"done"}', "AfterTool write_file"),
+        ("SessionStart", "resume|startup", '"source":"resume"', "SessionStart resume"),
+        ("SessionEnd", "*", '"reason":"exit"', "SessionEnd exit"),
+        ("PreCompress", "", '"trigger":"manual"', "PreCompress manual"),
+        ("Notification", "", '"message":"Build finished"', "Notification"),
+        ("AfterAgent", "", '"prompt_response":"Done"', "AfterAgent"),
+        ("AfterModel", "", '"text":"Hi"', "AfterModel"),
+        ("BeforeToolSelection", "", '"content":"Hello"', "BeforeToolSelection"),
     ],
 )
 def test_every_kind_of_event_can_be_made_up(
-    call: Call, project: Project, event: str, matcher: str, field: str
+    call: Call, project: Project, event: str, matcher: str, field: str, on: str
 ) -> None:
     project.settings(settings(event, command_hook("cat > read.json", name="h"), matcher=matcher))
     os.chdir(project.path)
     done = call("bench", "h", "--trust", "--runs", "1")
     assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[0] == f"h  {on}  1 run"
     assert field in (project.path / "read.json").read_text()
 
 
@@ -223,6 +274,16 @@ def test_start_up_is_that_of_the_hooks_own_interpreter(
     baseline = baseline_of(hook, {"HERE": here}, cwd=here, project_dir=here)
     assert baseline.words == words
     assert baseline.is_python is words.startswith("python")
+
+
+def test_a_hook_s_own_interpreter_is_found_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = Project(tmp_path / "bin").script("some-guard", "#!/usr/bin/env python3\n")
+    monkeypatch.setenv("PATH", str(tool.parent))
+    hook = CommandHook(name="h", command="some-guard", args=())
+    found = baseline_of(hook, {}, cwd=str(tmp_path), project_dir=str(tmp_path))
+    assert found.words == "python3 -c pass"
 
 
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:

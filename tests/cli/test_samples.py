@@ -1,9 +1,15 @@
 """The fields that are made up for events of Claude Code."""
 
+from typing import Any
+
 import pytest
 
-from hookline.cli.samples import sample_arguments, sample_fields
+from hookline.cli.samples import make_fields, sample_arguments, sample_fields
+from hookline.config import Config
 from hookline.wire.claude_events import ClaudeEventName
+from tests.cli.command import command_hook, settings
+from tests.harness.scratch import Project
+from tests.pipeline.claude import PROJECT_FILE
 
 # A model that nobody asked for.
 _MAY_BE_NONE = {"requested_model"}
@@ -13,6 +19,26 @@ _MAY_BE_NONE = {"requested_model"}
 def test_every_field_that_an_event_requires_has_a_sample(name: str) -> None:
     missing = {field for field, value in sample_fields(name).items() if value is None}
     assert missing <= _MAY_BE_NONE
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("PostToolUse", "tool_response", {"stdout": "README.md", "stderr": ""}),
+        ("PostToolUseFailure", "error", "it failed"),
+        ("UserPromptSubmit", "prompt", "Fix the tests"),
+        ("SessionStart", "source", "startup"),
+        ("SessionEnd", "reason", "other"),
+        ("PreCompact", "trigger", "manual"),
+        ("PostCompact", "trigger", "manual"),
+        ("Notification", "notification_type", "permission_prompt"),
+        ("ConfigChange", "source", "project_settings"),
+        ("DirectoryAdded", "source", "slash_command"),
+        ("SubagentStop", "stop_hook_active", False),
+    ],
+)
+def test_a_field_has_a_value_that_its_event_may_have(name: str, field: str, value: Any) -> None:
+    assert sample_fields(name)[field] == value
 
 
 @pytest.mark.parametrize(
@@ -30,3 +56,25 @@ def test_a_call_of_a_tool_is_given_by_its_own_options() -> None:
     words = sample_arguments("PreToolUse")
     assert words.startswith("--tool Bash --tool-input '{")
     assert 'tool_input":' not in words
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "expected"),
+    [
+        ("PreToolUse", "Edit|Write", {"tool_name": "Edit"}),
+        ("SessionEnd", "log.*", {"reason": "log"}),
+        ("SessionStart", "startup", {"source": "startup"}),
+        ("PreToolUse", "^[0-9]+$", None),
+        ("Stop", "", {"stop_hook_active": False, "last_assistant_message": "Done"}),
+    ],
+)
+def test_an_event_is_made_up_that_a_matcher_matches(
+    project: Project, event: str, matcher: str, expected: dict[str, Any] | None
+) -> None:
+    project.settings(settings(event, command_hook("true"), matcher=matcher), file=PROJECT_FILE)
+    read = Config.load(project.path, claude=True).get_settings()
+    made = make_fields(read.entries[0], read.tools)
+    if event == "PreToolUse" and expected is not None:
+        called = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
+        expected = {**expected, "tool_input": called}
+    assert made == expected

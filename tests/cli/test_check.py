@@ -189,6 +189,9 @@ def test_the_document_has_all_there_is_to_know(flawed: Project, call: Call) -> N
 
 @pytest.mark.usefixtures("flawed")
 def test_the_document_of_a_fix_has_the_changes(call: Call) -> None:
+    planned = call("check", "--diff", "--json").document
+    assert planned["changed"] is False
+    assert planned["changes"][0].keys() == {"file", "diff"}
     document = call("check", "--fix", "--json").document
     assert document["changed"] is True
     assert [Path(change["file"]).name for change in document["changes"]] == [
@@ -377,6 +380,40 @@ def test_a_hint_that_comes_again_is_told_once(project: Project, call: Call) -> N
     assert done.out.count("hint:") == 1
     assert "write 300000 for 300 s (also on lines 14, 19, 24, 29, 34 and 3 more)\n" in done.out
     assert done.out.endswith("9 hooks in 1 file: 9 hints\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "also"),
+    [(1, ""), (2, " (also on line 14)"), (6, " (also on lines 14, 19, 24, 29, 34)")],
+)
+def test_a_hint_names_its_other_lines_and_another_hint_follows(
+    project: Project, call: Call, number: int, also: str
+) -> None:
+    hooks = [command_hook(f"true {n}", timeout=300) for n in range(number)]
+    hooks.append(command_hook("true", timeout=600))
+    file = project.settings(settings("BeforeAgent", *hooks), file="s.json")
+    first, second, *_ = call("check", "--settings", str(file)).out.splitlines()
+    assert first.endswith(f"write 300000 for 300 s{also}")
+    assert second.endswith("write 600000 for 600 s")
+
+
+def test_settings_that_are_only_the_users_need_no_trust(project: Project, call: Call) -> None:
+    users = Path(user_config_dir() or "") / "settings.json"
+    users.parent.mkdir(parents=True, exist_ok=True)
+    users.write_text(json.dumps(settings("BeforeAgent", command_hook("true"))))
+    done = call("check", "--cwd", str(project.path))
+    assert done.out == "1 hook in 1 file: no problems\n"
+
+
+def test_a_record_of_trust_that_cannot_be_read_is_warned_of(
+    project: Project, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.settings(settings("BeforeAgent", command_hook("true")))
+    monkeypatch.setenv("HOOKLINE_STATE_DIR", "relative")
+    done = call("check", "--cwd", str(project.path))
+    assert (done.status, done.out) == (0, "1 hook in 1 file: no problems\n")
+    assert done.err.startswith("warning: ")
+    assert "must be an absolute path" in done.err
 
 
 def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import ESCAPE, EVERY_VERB, hookline, on_terminal
+from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
@@ -105,6 +106,86 @@ def test_piped_the_lines_are_whole() -> None:
     done = hookline("migrate", "--dry-run")
     assert (done.status, done.err) == (0, "")
     assert "    it has the condition 'Bash(rm *)'; native hooks have none\n" in done.out
+
+
+LINED_UP = """\
+.claude/settings.json → .hookline/settings.json
+  PreToolUse Bash|Write|Edit|MultiEdit|Read|Glob  →  BeforeTool ^(?:NAMES)$
+    exit 2
+    {0}
+  PreToolUse Bash                       →  BeforeTool ^(?:NAMES)$
+    touch a b
+    {0}
+  Stop                                  →  AfterAgent
+    touch x
+    {0}
+
+.claude/settings.local.json → .hookline/settings.local.json
+  no hook can be migrated
+
+What is not moved, because it would do something else
+  .claude/settings.local.json:6  Stop prompt
+    prompt hooks are not moved
+
+"""
+STAYS = """\
+what is refused stays with Claude Code and guards nothing here; to run all of it unchanged: \
+"claude": true in .hookline/settings.json, or --claude
+what was moved would then run twice: take it out of Claude Code's file
+"""
+GEMINI = ".gemini/settings.json is read as it is; --from gemini moves it all the same\n"
+
+
+def test_hooks_are_lined_up_and_said_to_be_there_already_the_next_time(
+    theirs: Project, call: Call
+) -> None:
+    named = "Bash|Write|Edit|MultiEdit|Read|Glob"
+    before = [
+        {"matcher": named, "hooks": [command_hook("exit 2")]},
+        {"matcher": "Bash", "hooks": [command_hook("touch", args=["a b"])]},
+    ]
+    stop = [{"hooks": [command_hook("touch x")]}]
+    theirs.settings({"hooks": {"PreToolUse": before, "Stop": stop}}, file=".claude/settings.json")
+    asking = settings("Stop", {"type": "prompt", "prompt": "x"})
+    theirs.settings(asking, file=".claude/settings.local.json")
+    theirs.settings({"hooks": {}}, file=".gemini/settings.json")
+
+    def show(*arguments: str) -> str:
+        return re.sub(r"\^\(\?:[^)]*", "^(?:NAMES", call("migrate", *arguments).out)
+
+    new, there = LINED_UP.format("timeout 600 s → 600000 ms"), LINED_UP.format("already there")
+    to_do = "nothing was written; to do so: hookline migrate --write\n"
+    assert show() == f"{new}3 hooks to add, 1 refused\n{STAYS}{to_do}{GEMINI}"
+    made = "made .hookline/settings.json\nnext: hookline check, then hookline trust\n"
+    assert show("--write") == f"{new}3 hooks added, 1 refused\n{STAYS}{made}{GEMINI}"
+    after = "next: hookline check, then hookline trust\n"
+    assert show() == f"{there}0 hooks to add, 3 already there, 1 refused\n{STAYS}{after}{GEMINI}"
+
+
+def test_where_nothing_moves_nothing_would_run_twice(theirs: Project, call: Call) -> None:
+    asking = settings("Stop", {"type": "prompt", "prompt": "x"})
+    theirs.settings(asking, file=".claude/settings.json")
+    (theirs.path / ".claude/settings.local.json").unlink()
+    done = call("migrate")
+    assert done.out.endswith(
+        "0 hooks to add, 1 refused\nwhat is refused stays with Claude Code and guards nothing "
+        'here; to run all of it unchanged: "claude": true in .hookline/settings.json, or --claude\n'
+    )
+
+
+def test_a_file_that_was_written_before_one_that_cannot_be_is_named(
+    theirs: Project, call: Call
+) -> None:
+    home = Path(os.environ["HOME"], ".claude")
+    home.mkdir()
+    (home / "settings.json").write_text(json.dumps({"hooks": LOCAL}))
+    Path(os.environ["XDG_CONFIG_HOME"]).mkdir()
+    Path(os.environ["XDG_CONFIG_HOME"], "hookline").write_text("a file")
+    done = call("migrate", "--write")
+    assert done.status == 1
+    ours = theirs.path / ".hookline"
+    written = f"{ours / 'settings.json'}, {ours / 'settings.local.json'}"
+    assert done.err.endswith(f" ({written} was written before)\n")
 
 
 def test_written_hooks_are_among_those_there_were_and_the_old_text_is_kept(

@@ -11,9 +11,10 @@ import pytest
 
 from hookline.agent import ScriptedProvider
 from hookline.agent.loop import Agent
+from hookline.agent.turns import FunctionCall
 from hookline.cli.demo import PROJECT, PROMPT, make_watched_agent, scripted_model
 from hookline.cli.demo.steps import Step
-from hookline.cli.demo.tools import demo_tools
+from hookline.cli.demo.tools import demo_tools, describe
 from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
@@ -237,6 +238,39 @@ def test_the_tools_reach_nothing_outside_their_folder(project: Project) -> None:
     assert not (project.path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        ("write_file", {"file_path": "a", "content": " b\n"}, ("write a:", "b")),
+        ("write_file", {"file_path": "a"}, ("call write_file with", '{"file_path":"a"}')),
+        ("read_file", {"file_path": "a"}, ("read", "a")),
+        ("run_shell_command", {"command": 1}, ("call run_shell_command with", '{"command":1}')),
+        ("web_fetch", {"url": "https://x"}, ("fetch", "https://x")),
+        ("other", {}, ("call other with", "{}")),
+    ],
+)
+def test_what_a_model_asks_for_is_said_in_words(
+    name: str, args: dict[str, Any], said: tuple[str, str]
+) -> None:
+    assert describe(FunctionCall(id="1", name=name, args=args)) == said
+
+
+def test_the_tools_write_and_read_up_to_a_length(tmp_path: Path) -> None:
+    tools = {tool.name: tool for tool in demo_tools(tmp_path)}
+    text = "x" * 100_001
+    result: Any = tools["write_file"].run({"file_path": "deep/a", "content": text})
+    assert result.llm_content == "Wrote 1 line to deep/a."
+    assert (tmp_path / "deep/a").read_text() == text[:-1]
+    (tmp_path / "b").write_text(text)
+    result = tools["read_file"].run({"file_path": "b"})
+    assert (result.llm_content, result.return_display) == (text[:-1], "the model reads 1 line")
+    assert tools["web_fetch"].parameters == {
+        "type": "object",
+        "properties": {"url": {"type": "string"}},
+        "required": ["url"],
+    }
+
+
 def test_a_kept_demo_is_a_project_that_works(tmp_path: Path) -> None:
     done = hookline("demo", "--keep", "mine", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")
@@ -262,14 +296,22 @@ def test_the_document_has_every_step_with_its_events_hooks_and_outcomes() -> Non
     document = hookline("demo", "--json").document
     steps = {step["what"]: step for step in document["steps"]}
     secret = steps['the model asks to write config.py: KEY = "AKIAIOSFODNN7EXAMPLE"']
-    assert secret["outcomes"][-1]["outcome"] == "blocked"
+    text = "nothing is written; the model reads the reason"
+    assert secret["outcomes"] == [{"outcome": "blocked", "text": text}]
     assert secret["tool"] == "write_file"
+    assert secret["input"].keys() == {"file_path", "content"}
+    assert [event["event"] for event in secret["events"]][-1] == "BeforeTool"
+    assert secret["events"][-1]["tool"] == "write_file"
     hook = secret["events"][-1]["hooks"][0]
     assert (hook["hook"], hook["decision"]) == ("secret-scan", "deny")
+    assert hook["output"] == {"decision": "deny", "reason": hook["reason"]}
+    assert hook["duration_ms"] > 0
     summary = document["summary"]
     assert summary.pop("hook_time_ms") > 0
     assert summary["events"] == sum(len(step["events"]) for step in document["steps"])
-    assert (summary["blocked"], summary["rewritten"], summary["redacted"]) == (2, 1, 1)
+    counts = {"events": 33, "events_with_hooks": 19, "hook_runs": 21, "refused": 1}
+    assert summary == counts | {"blocked": 2, "rewritten": 1, "redacted": 1}
+    assert "tool" not in document["steps"][0]["events"][0]
 
 
 def test_the_users_own_hooks_take_no_part_unless_they_are_given(project: Project) -> None:

@@ -265,6 +265,8 @@ def test_settings_that_cannot_be_added_to_leave_no_files_behind(here: Project, c
         (["--event", "BeforeTol"], "--event: 'BeforeTol' is not a hook event; did you mean"),
         (["--event", "x"], "'x' is not a hook event; the events are BeforeTool, AfterTool,"),
         (["perl"], "invalid choice: 'perl'"),
+        (["--event", "SubagentStop"], "SubagentStop is Claude Code's; write its hooks into"),
+        (["--name", "a" * 101], "cannot be a file's name; use letters, digits"),
     ],
 )
 def test_bad_usage_says_what_would_do(
@@ -294,6 +296,34 @@ def test_named_settings_get_the_hook_and_need_no_trust(here: Project, call: Call
     assert not any("trust" in command for command in document["next"])
     fired = in_shell(document["next"][1])
     assert fired.returncode == 2
+
+
+def test_a_hook_goes_into_one_file_of_settings(here: Project, call: Call) -> None:
+    given = [word for name in ("a.json", "b.json") for word in ("--settings", name)]
+    for name in ("a.json", "b.json"):
+        here.write(name, "{}")
+    done = call("init", *given)
+    assert done.err == "hookline: --settings: the hook goes into one file; name only one\n"
+    assert files_of(here) == {"a.json", "b.json"}
+
+
+def test_the_document_names_all_that_was_made(here: Project, call: Call) -> None:
+    document = call("init", "python", "--event", "SessionStart", "--json").document
+    ours = here.path / ".hookline"
+    steps = document.pop("next")
+    assert document == {
+        "project": str(here.path),
+        "hook": "welcome",
+        "event": "SessionStart",
+        "script": str(ours / "hooks" / "welcome.py"),
+        "test": str(ours / "tests" / "welcome.hooktest.json"),
+        "settings": {"file": str(ours / "settings.json"), "created": True},
+        "schemas": [str(ours / "settings.schema.json"), str(ours / "hooktest.schema.json")],
+    }
+    assert [step.split()[1] for step in steps] == ["check", "trust", "hookline", "test", "trace"]
+    (definition,) = settings_of(here)["hooks"]["SessionStart"]
+    assert definition.keys() == {"hooks"}
+    assert definition["hooks"][0]["warm"] is True
 
 
 def test_two_at_once_both_have_their_hook(here: Project) -> None:

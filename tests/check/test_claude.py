@@ -152,6 +152,10 @@ def test_an_event_that_is_not_claude_codes(
         (r".*\.py$", "matcher-file", WARNING, "sees only the tool's name"),
         ("(Bash", "matcher-regex", ERROR, "until then it matches all"),
         ("(a+)+$", "matcher-explodes", WARNING, "can take forever"),
+        ("Wirte", "matcher-tool", WARNING, "(a typing error?)"),
+        ("^Wirte$", "matcher-tool", WARNING, "did you mean Write?"),
+        ("frob, Wirte", "matcher-tool", WARNING, "did you mean Write?"),
+        ("^NotebookRea.$", "matcher-tool", WARNING, "declares none as NotebookRead"),
     ],
 )
 def test_a_matcher_for_tools(
@@ -190,6 +194,9 @@ def test_matchers_that_are_fine(project: Project, matcher: str) -> None:
         ("SessionStart", "startupp", ERROR, "did you mean startup?"),
         ("SessionEnd", "exit", ERROR, "so these hooks never run"),
         ("PreCompact", "auto", None, ""),
+        ("SessionStart", "zzz", ERROR, "the triggers are startup, resume, clear, compact"),
+        ("SessionEnd", "resume", WARNING, "never happens on SessionEnd in this host"),
+        ("SessionStart", "Bash(ls)", ERROR, "so these hooks never run"),
     ],
 )
 def test_a_trigger_is_one_of_claude_codes(
@@ -202,6 +209,39 @@ def test_a_trigger_is_one_of_claude_codes(
     finding = only(findings, "matcher-trigger")
     assert finding.severity is severity
     assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("event", "trigger"),
+    [
+        ("PostCompact", "manual"),
+        ("Setup", "maintenance"),
+        ("ConfigChange", "skills"),
+        ("InstructionsLoaded", "include"),
+        ("DirectoryAdded", "slash_command"),
+    ],
+)
+def test_the_triggers_of_events_that_only_claude_code_has_are_known(
+    project: Project, event: str, trigger: str
+) -> None:
+    only(review_claude(project, on(event, hook(), matcher=trigger)), "event-not-fired")
+    findings = review_claude(project, on(event, hook(), matcher="zzzz"))
+    assert rules(findings) == {"event-not-fired", "matcher-trigger"}
+
+
+@pytest.mark.parametrize(
+    ("matcher", "is_certain"),
+    [("startupp", True), ("clear|startupp", True), ("startupp|resumee", False)],
+)
+def test_only_one_misspelt_trigger_is_replaced(
+    project: Project, matcher: str, is_certain: bool
+) -> None:
+    findings = review_claude(project, on("SessionStart", hook(), matcher=matcher))
+    assert bool(only(findings, "matcher-trigger").fixes) is is_certain
+
+
+def test_a_file_name_for_a_trigger_is_no_expression(project: Project) -> None:
+    only(review_claude(project, on("SessionStart", hook(), matcher="*.py")), "matcher-regex")
 
 
 def test_a_matcher_on_an_event_that_has_nothing_to_match(project: Project) -> None:
@@ -425,3 +465,53 @@ def test_an_empty_if_is_no_condition(project: Project) -> None:
 def test_an_event_that_is_not_fired_is_told_after_one_that_is(project: Project) -> None:
     hooks = on("PreToolUse", hook())["hooks"] | on("WorktreeCreate", hook("ls"))["hooks"]
     only(review_claude(project, {"hooks": hooks}), "event-not-fired")
+
+
+@pytest.mark.parametrize(
+    "unsaid", ["{", {"model": "opus"}, {"hooks": {"Stop": []}}, {"hooks": 1}], ids=str
+)
+def test_a_file_without_hooks_does_not_hide_another_that_is_not_read(
+    project: Project, unsaid: object
+) -> None:
+    project.settings(unsaid, file=".claude/settings.local.json")
+    project.settings(on("Stop", hook()), file=".claude/settings.json")
+    finding = only(check(checked(project=project)), "not-read")
+    assert finding.file.endswith(".claude/settings.json")
+
+
+def test_an_event_without_hooks_need_not_be_fired(project: Project) -> None:
+    assert review_claude(project, {"hooks": {"WorktreeCreate": []}}) == []
+
+
+def test_hooks_are_looked_at_after_others_that_are_fine_or_wrong(project: Project) -> None:
+    hooks = {
+        "Zzz": [{"hooks": [{"type": "agent", "prompt": "x"}]}],
+        "PreToolUse": [{"hooks": [hook(), {"type": "agent", "prompt": "x"}]}],
+    }
+    found = [f for f in review_claude(project, {"hooks": hooks}) if f.kind == "type"]
+    assert [finding.path[:2] for finding in found] == [("hooks", "PreToolUse")]
+    conditions = [hook("a", **{"if": text}) for text in ("Bash(ls", "Bash(ls)", "Write(x)")]
+    stop = on("Stop", hook(), hook("b", **{"if": "Bash(ls)"}))["hooks"]
+    both = {"hooks": stop | on("PreToolUse", *conditions, matcher="Bash")["hooks"]}
+    severities = [f.severity for f in review_claude(project, both) if f.kind == "condition"]
+    assert severities == [ERROR, WARNING, WARNING]
+
+
+def test_hooks_with_other_conditions_are_other_hooks(project: Project) -> None:
+    hooks = [hook("true", **{"if": f"Bash({word}:*)"}) for word in ("git", "rm")]
+    assert review_claude(project, on("PreToolUse", *hooks, matcher="Bash")) == []
+    twice = review_claude(project, on("PreToolUse", hooks[0], hooks[0], matcher="Bash"))
+    assert rules(twice) == {"duplicate"}
+
+
+def test_a_project_alone_cannot_allow_managed_hooks_only(project: Project) -> None:
+    finding = only(review_claude(project, {"allowManagedHooksOnly": True}), "overreach")
+    assert "only the managed settings can disable all other hooks" in finding.message
+
+
+def test_the_number_of_hooks_that_are_off_is_told(project: Project) -> None:
+    settings = {"disableAllHooks": True, **on("Stop", hook(), hook("false"))}
+    finding = only(review_claude(project, settings), "disabled")
+    assert finding.message == "this disables Claude Code's hooks: 2 hooks do not run"
+    finding = only(review_claude(project, {"disableAllHooks": True}), "disabled")
+    assert finding.message == "this disables Claude Code's hooks"

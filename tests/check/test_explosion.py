@@ -34,3 +34,34 @@ def test_a_repetition_with_one_reading_is_fine(expression: str) -> None:
 @pytest.mark.parametrize("text", ["(", "[", "(x", "a{2,}(", "x)y(", "(?", "(?P<", "\\", "[^", ""])
 def test_what_is_no_expression_is_not_its_business(text: str) -> None:
     find_exploding_name(text, search=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        (r"x(a+)+", "x" + "a" * 48),
+        (r"y?z*(a{2,})+", "a" * 48),
+        (r"(\d+)+$", "0" * 48),
+        (r"(\s*)*x", " " * 48),
+        (r"([\w]+)*x", "a" * 48),
+        (r"([]b]+)+", "]" * 48),
+        (r"([^a]+)*x", "0" * 48),
+        (r"([^a0_-]+)+", "x" * 48),
+        (r"(a?b*)+", "b" * 48),
+        (r"(a+){2,}", "a" * 48),
+        (r"(\.+?)+x", "." * 48),
+        (r"x(?:b|bb)+$", "x" + "b" * 49),
+        (r"^(a|b|ab)*c$", "ab" * 25),
+    ],
+)
+def test_a_name_is_made_of_what_is_before_and_what_repeats(expression: str, name: str) -> None:
+    found = find_exploding_name(expression, search=True)
+    assert found is not None
+    assert found.partition("!")[0] == name
+
+
+@pytest.mark.parametrize(
+    "expression", [r"(a+){2}", r"(a+)?", r"(a{,3})+", r"((a+)b)+", r"(\Aab+)+"]
+)
+def test_a_repetition_with_a_limit_or_something_beside_it_is_fine(expression: str) -> None:
+    assert find_exploding_name(expression, search=True) is None

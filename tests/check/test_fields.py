@@ -247,6 +247,7 @@ def test_a_variable_that_will_not_hold_what_is_written(
         ("~/x", "there is no shell"),
         ("$(date)", "there is no shell"),
         ("src/*.py", "no shell to find files"),
+        ("*.py", "no shell to find files"),
     ],
 )
 def test_args_have_no_shell(project: Project, word: str, said: str) -> None:
@@ -277,3 +278,30 @@ def test_a_prompt_hook_needs_an_agent_that_gives_a_model(
 
 def test_a_command_hook_may_be_async(project: Project) -> None:
     assert review(project, on("AfterTool", {**hook(), "async": True})) == []
+
+
+def test_everything_is_looked_at_after_what_is_fine(project: Project) -> None:
+    odd = {"type": "zzz", "command": "true"}
+    late = {"command": "late"}
+    hooks = [hook(), odd, late, hook("ls", timeout=5), hook("cat", onFailure="maybe")]
+    settings = {"hooks": {"BeforeAgent": [{"hooks": hooks}, hook("flat")], "BeforTool": []}}
+    findings = review(project, settings)
+    kinds = [finding.kind for finding in findings if finding.kind != "settings"]
+    expected = ["type", "timeout-seconds", "failure-word", "flat-definition", "unknown-event"]
+    assert kinds == expected
+
+
+def test_every_variable_and_argument_is_looked_at(project: Project) -> None:
+    env = {"MODE": "x", "PATH": "$PATH:/opt", "my-mode": "x"}
+    hooks = [hook(env=env), hook("sh", args=["-c", "ls *.py", "ok", "~/x"])]
+    findings = review(project, on("BeforeAgent", *hooks))
+    assert [finding.path[-2:] for finding in findings] == [
+        ("env", "PATH"),
+        ("env", "my-mode"),
+        ("args", 3),
+    ]
+
+
+def test_a_comment_is_no_key(project: Project) -> None:
+    settings = on("BeforeAgent", hook(**{"//": "why", "_comment": 1}), **{"$comment": "x"})
+    assert [f for f in review(project, settings) if "//" in f.message] == []

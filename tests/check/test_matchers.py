@@ -46,6 +46,10 @@ from tests.harness.scratch import Project
         ("mcp_maps_route", "matcher-tool", HINT, "if your agent or an MCP server has it"),
         ("^Bas.$", "matcher-tool", WARNING, "write the names that your agent has for them"),
         ("src/.*", "matcher-file", WARNING, "look at tool_input in the script"),
+        ("wirte_file", "matcher-tool", WARNING, "(a typing error?); did you mean"),
+        ("replace|wirte_file", "matcher-tool", WARNING, "no known tool is called 'wirte_file'"),
+        ("frob(x)", "matcher-tool", HINT, "'frob(x)' matches no tool"),
+        ("^crm_.*$", "matcher-tool", HINT, 'declare it: "tools": ["NAME", …]'),
     ],
 )
 def test_a_matcher_for_tools(
@@ -67,7 +71,7 @@ def test_a_matcher_for_tools(
             "^(?!read_)",
             "Bash|shell",
         ),
-        *("mcp__git__.*", "^mcp__notes__send_mail$", "^(?:mcp__git__push)$"),
+        *("replace|Write_File", "mcp__git__.*", "^mcp__notes__send_mail$", "^(?:mcp__git__push)$"),
     ],
 )
 def test_matchers_that_are_fine(project: Project, matcher: str) -> None:
@@ -233,3 +237,17 @@ def test_a_matcher_of_a_thousand_characters_is_checked_and_no_longer_one(project
     for length, rules in ((1_000, ["matcher-tool"]), (1_001, [])):
         findings = review_claude(project, on("PreToolUse", hook(), matcher="x" * length))
         assert [finding.kind for finding in findings] == rules
+
+
+@pytest.mark.parametrize("is_claude", [False, True])
+def test_every_matcher_is_checked_after_others_that_are_fine_or_for_no_event(
+    project: Project, is_claude: bool
+) -> None:
+    event = "PreToolUse" if is_claude else "BeforeTool"
+    fine: list[dict[str, Any]] = [{}, {"matcher": "*"}, {"matcher": 1}, {"matcher": " "}]
+    listed = [{**each, "hooks": []} for each in (*fine, {"matcher": "*.py"})]
+    settings = {"hooks": {"Zzz": [{"matcher": "*.py", "hooks": []}], event: listed}}
+    findings = (review_claude if is_claude else review)(project, settings)
+    assert [f.path for f in findings if f.kind == "matcher-file"] == [
+        ("hooks", event, 4, "matcher")
+    ]

@@ -15,7 +15,12 @@ ANSWER = 'echo \'{"decision": "allow"}\''
         (f'#!/bin/bash\nif true; then\n  echo "scanning $PWD"\nfi\n{ANSWER}\n', (3, 3)),
         (f"#!/bin/sh\nprintf 'hello\\n'\n{ANSWER}\n", (2, 1)),
         ("#!/bin/sh\necho start # why\ncat <<END\n{}\nEND\n", (2, 1)),
+        (f"#!/bin/sh\necho one\necho two\n{ANSWER}\n", (2, 1)),
         ("#!/bin/bash\nBASH_XTRACEFD=1\nset -x\n", (2, 1)),
+        (
+            "#!/usr/bin/env python3\nimport json\nprint('a', file=x)\nprint('b')\njson.dump(1, 2)",
+            (4, 1),
+        ),
         ("#!/usr/bin/env python3\nimport json\nprint('debug')\nprint(json.dumps({}))\n", (3, 1)),
         (
             "#!/usr/bin/env python3\nimport json\ndef f():\n    print(f'at', 1)\njson.dump({}, 1)",
@@ -41,6 +46,10 @@ def test_text_beside_the_answer_is_a_hint_at_its_line(
         f"#!/bin/sh\nexec 3>&1 >log\necho debug\n{ANSWER} >&3\n",
         f"#!/bin/sh\n{{\necho debug\n}} >&2\n{ANSWER}\n",
         f"#!/bin/sh\n# echo debug\n{ANSWER}\n",
+        f"#!/bin/sh\nfor i in 1; do\necho debug\ndone > log\n{ANSWER}\n",
+        f"#!/bin/sh\nx=$(\necho debug\n)\n{ANSWER}\n",
+        "#!/usr/bin/env python3\nimport json\nsys.stdout = x\nprint('x')\njson.dump({}, 1)",
+        "#!/usr/bin/env python3\nwith redirect_stdout(x):\n  print('x')\njson.dump({}, 1)",
         "#!/bin/sh\necho just text, which is an answer too\n",
         "#!/usr/bin/env python3\nimport json\nprint('x', file=err)\nprint(json.dumps({}))",
         "#!/usr/bin/env python3\nprint('text alone')\n",
@@ -79,3 +88,11 @@ def test_the_noise_of_a_script_that_two_hooks_share_is_told_once(project: Projec
         {"hooks": {"BeforeAgent": [{"hooks": hooks[:1]}], "AfterAgent": [{"hooks": hooks[1:]}]}},
     )
     assert [finding.kind for finding in findings] == ["stdout-noise"]
+
+
+def test_a_noisy_script_is_found_after_others_that_are_not(project: Project) -> None:
+    project.script("hooks/long", f"#!/bin/sh\n{'#' * 1001}\n")
+    project.script("hooks/noisy", f"#!/bin/sh\necho debug\n{ANSWER}\n")
+    hooks = [hook(command) for command in ("true", "hooks/long", "hooks/noisy")]
+    (finding,) = review(project, on("BeforeAgent", *hooks))
+    assert finding.kind == "stdout-noise"

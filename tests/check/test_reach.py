@@ -145,3 +145,37 @@ def test_a_hook_that_is_skipped_does_not_move_findings_to_another(project: Proje
     (found,) = [each for each in findings if each.kind == "timeout-seconds"]
     assert found.path[-3:] == ("hooks", 2, "timeout")
     assert found.message.startswith("timeout 5 ")
+
+
+def test_a_star_and_no_matcher_are_the_same_names(project: Project) -> None:
+    definitions: list[dict[str, Any]] = [{"matcher": name, "hooks": [hook()]} for name in ("*", "")]
+    only(review(project, {"hooks": {"BeforeTool": definitions}}), "duplicate")
+
+
+def test_a_user_may_have_misspelt_the_name_of_a_hook(project: Project) -> None:
+    scan = on("BeforeAgent", hook(name="secret-scan"))
+    user = {"hooks": {"disabled": ["secret-scann"]}}
+    finding = only(layered(project, project=scan, user=user), "disabled-unknown")
+    assert (finding.severity, finding.fixes) == (WARNING, ())
+    assert finding.text == "no hook is called 'secret-scann' here; did you mean secret-scan?"
+
+
+def test_a_hook_that_is_disabled_twice_is_told_once(project: Project) -> None:
+    scan = on("BeforeAgent", hook(name="scan"))
+    off = {"hooks": {"disabled": ["scan"]}, "hooksConfig": {"disabled": ["scan"]}}
+    findings = layered(project, project=scan, user=off)
+    assert brief(findings) == [("disabled", HINT)]
+    assert "user/settings.json:4 and does not run" in findings[0].message
+
+
+def test_one_hook_that_is_disabled_is_one(project: Project) -> None:
+    settings = {**on("BeforeAgent", hook()), "hooksConfig": {"enabled": False}}
+    finding = only(review(project, settings), "disabled")
+    assert finding.message == "this disables hooks: 1 hook does not run"
+
+
+def test_what_no_review_covers_is_told_of_a_project_after_a_users_hook(project: Project) -> None:
+    make = on("BeforeAgent", hook("make guard"))
+    findings = layered(project, user=make, project=on("AfterAgent", hook("make it")))
+    found = [each for each in findings if each.kind == "uncovered"]
+    assert [Path(each.file).parent.name for each in found] == ["project"]

@@ -123,9 +123,10 @@ def test_env_needs_an_option_to_split_what_it_is_given(project: Project) -> None
     assert finding.text.endswith("write #!/usr/bin/env -S python3 -u")
 
 
-def test_python_does_not_mind_how_lines_end(project: Project) -> None:
-    project.write("hooks/dos.py", "import json\r\n")
-    findings = review(project, on("BeforeAgent", hook("python3 hooks/dos.py")))
+@pytest.mark.parametrize("command", ["python3 hooks/dos.py", "hooks/dos.py"])
+def test_python_does_not_mind_how_lines_end(project: Project, command: str) -> None:
+    project.script("hooks/dos.py", "#!/usr/bin/env python3\nimport json\r\n")
+    findings = review(project, on("BeforeAgent", hook(command)))
     assert [finding.kind for finding in findings] == ["warm"]
 
 

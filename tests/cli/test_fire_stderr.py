@@ -175,6 +175,16 @@ def test_a_hook_that_fails_beside_one_that_blocks_is_not_said_to_let_the_event_g
     assert "BeforeTool is decided without it\n" in done.err
 
 
+def test_a_failure_is_told_with_one_place_though_two_hooks_have_its_name(
+    project: Project, call: Call
+) -> None:
+    hooks = [command_hook("exit 1", name="it"), command_hook("true", name="it")]
+    done = call(*WRITE, *rules(project, *hooks))
+    _, last = done.err.splitlines()
+    assert last.endswith("rules.json:6: BeforeTool goes on without it")
+    assert last.count("rules.json") == 1
+
+
 def test_the_stderr_of_an_async_hook_is_shown_when_it_ends(project: Project) -> None:
     fields: dict[str, Any] = {"async": True}
     hook = command_hook("seq 30 >&2", name="later", **fields)

@@ -67,6 +67,10 @@ def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") 
         ("PreToolUse", "deny() { echo no >&2; exit 2; }; [ -f lock ] && deny; exit 0"),
         ("UserPromptSubmit", "jq -r .prompt | grep -q secret && exit 2; exit 0"),
         ("Stop", "[ -f done ] || { echo go on >&2; exit 2; }"),
+        ("PreToolUse", "grep -q rm <<< $USER && exit 2; exit 0"),
+        ("PreToolUse", "x=$(date); date | wc -l > n; echo y 1> log; exit 2"),
+        ("PreToolUse", "for f in a b; do touch $f; done; exit 2"),
+        ("PreToolUse", "/usr/bin/touch ran; cd / && /bin/mkdir ran"),
         ("SessionStart", "mkdir -p .cache"),
         ("SessionEnd", "date >> ended.log"),
         ("Notification", "notify-send waiting"),
@@ -128,6 +132,10 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("Stop", "cat >> events.jsonl", "it reads the whole event"),
         ("Stop", "jq -c . >> events.jsonl", "it reads more with jq"),
         ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it reads more with jq"),
+        ("PreToolUse", "jq | grep -q x && exit 2", "it reads more with jq"),
+        ("PreToolUse", "grep rm <<< $USER && exit 2", "it prints"),
+        ("PreToolUse", "date | sed -f x | grep -q y && exit 2", "it runs sed with a file"),
+        ("PreToolUse", "date | awk '{system(x)}' > log; exit 2", "it runs awk with a file"),
         ("PreToolUse", 'cat <<E\n{"decision": "block"}\nE | cat', "it is not a complete"),
         *(
             (event, f"jq -r .{field} | grep -q x && touch x", "it reads more with jq")
@@ -196,6 +204,25 @@ def test_a_script_that_would_do_something_else_is_refused(
 ) -> None:
     refused = judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{script}\n", event)
     assert refused.partition(" ")[2].startswith(reason)
+
+
+def test_an_absolute_path_may_follow_a_change_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "guard.sh").write_text("exit 2\n")
+    assert judge(f"cd tools && bash {tmp_path}/guard.sh", tmp_path) == ""
+    assert "after changing the folder" in judge("pushd x && bash guard.sh", tmp_path)
+
+
+def test_a_script_without_a_first_line_is_for_a_shell(tmp_path: Path) -> None:
+    assert judge_script(tmp_path, "guard", "exit 2\n") == ""
+    refused = judge_script(tmp_path, "guard.sh", "echo 'no\n")
+    assert refused == "guard.sh is not a complete shell command"
+
+
+def test_modules_of_the_standard_library_may_be_imported_in_any_form(tmp_path: Path) -> None:
+    code = "import os.path as p, sys\nfrom collections.abc import Mapping\nsys.exit(2)"
+    assert judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{code}\n") == ""
+    (tmp_path / "os.py").write_text("")
+    assert "it imports os" in judge(f"python3 -c '{code}'", tmp_path)
 
 
 def test_a_module_beside_the_script_takes_the_place_of_the_standard_one(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from hookline.migrate.moves import Before, Move
 from hookline.migrate.planning import (
     Places,
     additions,
+    find_places,
     find_plugin_sources,
     find_sources,
     given_source,
     make_plan,
 )
+from hookline.pipeline.settings import SettingsFileError
 
 
 def move(command: str, *, event: str = "BeforeTool", group: int = 0, **fields: Any) -> Move:
@@ -79,6 +81,37 @@ def test_a_file_that_is_both_the_users_and_the_projects_counts_once_as_the_users
     nobody = Places(str(tmp_path), None, None)
     (source,) = find_sources(nobody, ("claude", "gemini"))
     assert (source.layer, source.target) == ("project", f"{tmp_path}/.hookline/settings.json")
+
+
+def test_the_home_is_no_project_though_it_has_settings_of_claude_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / ".claude" / "settings.json", {})
+    (tmp_path / "work" / "src").mkdir(parents=True)
+    assert find_places(str(tmp_path / "work")).project_dir == str(tmp_path / "work")
+    write(tmp_path / "work" / ".claude" / "settings.local.json", {})
+    places = find_places(str(tmp_path / "work" / "src"))
+    assert (places.project_dir, places.home) == (str(tmp_path / "work"), str(tmp_path))
+
+
+def test_settings_that_cannot_be_added_to_are_told_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / ".claude" / "settings.json", {"hooks": STOP})
+    write(tmp_path / ".hookline" / "settings.json", {"hooks": 1})
+    places = Places(str(tmp_path), None, None)
+    with pytest.raises(SettingsFileError, match="hooks must be an object"):
+        make_plan(find_sources(places, ("claude",)), places)
+
+
+@pytest.mark.parametrize("name", ["", 5, None])
+def test_a_plugin_without_a_name_is_called_as_its_folder(tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "my plugin"
+    write(folder / ".claude-plugin" / "plugin.json", {"name": name, "hooks": STOP})
+    places = Places(str(tmp_path), None, str(tmp_path / "ours"))
+    plan = make_plan(find_plugin_sources(str(folder), places, "project"), places)
+    assert plan.folders == (str(tmp_path / "ours" / "plugins" / "my-plugin"),)
 
 
 def test_variables_become_texts_and_those_that_no_process_can_have_are_left_out(

@@ -7,6 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from hookline.cli.completion import (
+    Value,
+    VerbGrammar,
+    complete_bash,
+    complete_fish,
+    complete_zsh,
+    read_value,
+)
+from hookline.cli.options import Option, flag
 from hookline.places import system_settings_file
 from tests.cli import shells
 from tests.cli.command import EVERY_VERB, command_hook, hookline, on_terminal, settings
@@ -204,3 +213,111 @@ def test_bash_takes_it_from_an_eval_and_the_help_keeps_to_what_people_use(tmp_pa
     script = 'eval "$(hookline completion bash)"; complete -p hookline'
     assert shells.run("bash", script, cwd=tmp_path, env=env) == ["complete -F _hookline hookline"]
     assert hookline("completion", "--help").out.count("--names") == 0
+
+
+GRAMMAR = (
+    VerbGrammar(
+        "fire",
+        "fire 'it'",
+        (
+            flag("-h --help", "show [this]: it's help"),
+            Option("--cwd", "DIR", "where"),
+            Option("--hook", "NAME", "which", again=True),
+            Option("--source", "", "whose", choices=("user", "project")),
+            Option("--live", "PROMPT", "ask", count="?"),
+            Option("--input", "JSON|@FILE|-", "fields"),
+        ),
+        Value("EVENT", "words", ("A", "B")),
+        None,
+    ),
+    VerbGrammar("test", "run", (Option("--runs", "N", "n"),), None, Value("FILE", "files")),
+    VerbGrammar("bench", "take", (), Value("NAME", "hooks"), None),
+    VerbGrammar("mcp", "serve", (flag("--json", "j"),), None, Value("SERVER", "other")),
+)
+IN_BASH = """fire test bench mcp
+        fire:options) expected=words:-h,--help,--cwd,--hook,--source,--live,--input ;;
+        fire:--cwd) expected=directories ;;
+        fire:--hook) expected=hooks ;;
+        fire:--source) expected=words:user,project ;;
+        fire:--input) expected=input ;;
+        fire:0) expected=words:A,B ;;
+        test:options) expected=words:--runs ;;
+        test:--runs) expected=other ;;
+        test:rest) expected=files ;;
+        bench:options) expected=words: ;;
+        bench:0) expected=hooks ;;
+        mcp:options) expected=words:--json ;;
+        mcp:rest) expected=other ;;"""
+IN_ZSH = r"""        'fire:fire '\''it'\'''
+        'test:run'
+        'bench:take'
+        'mcp:serve'
+        fire)
+            _arguments -S \
+                '(-h --help)-h[show \[this\]\: it'\''s help]' \
+                '(-h --help)--help[show \[this\]\: it'\''s help]' \
+                '(--cwd)--cwd=[where]:DIR:_files -/' \
+                '*--hook=[which]:NAME:_hookline_hooks' \
+                '(--source)--source=[whose]:source:(user project)' \
+                '(--live)--live[ask]::PROMPT: ' \
+                '(--input)--input=[fields]:JSON|@FILE|-:_hookline_input' \
+                '1:EVENT:(A B)' ;;
+        test)
+            _arguments -S \
+                '(--runs)--runs=[n]:N: ' \
+                '*:FILE:_files' ;;
+        bench)
+            _arguments -S \
+                '1:NAME:_hookline_hooks' ;;
+        mcp)
+            _arguments -S \
+                '(--json)--json[j]' \
+                '*:SERVER: ' ;;"""
+IN_FISH = r"""
+-n __hookline_no_verb -a fire -d 'fire \'it\''
+-n '__hookline_verb fire' -s h -l help -d 'show [this]: it\'s help'
+-n '__hookline_verb fire' -l cwd -r -f -a '(__fish_complete_directories)' -d 'where'
+-n '__hookline_verb fire' -l hook -r -f -a '(__hookline_hooks)' -d 'which'
+-n '__hookline_verb fire' -l source -r -f -a 'user project' -d 'whose'
+-n '__hookline_verb fire' -l live -d 'ask'
+-n '__hookline_verb fire' -l input -r -f -d 'fields'
+-n '__hookline_verb fire; and not __fish_seen_subcommand_from A B' -a 'A B'
+
+-n __hookline_no_verb -a test -d 'run'
+-n '__hookline_verb test' -l runs -r -f -d 'n'
+-n '__hookline_verb test' -F
+
+-n __hookline_no_verb -a bench -d 'take'
+-n '__hookline_verb bench' -f -a '(__hookline_hooks)'
+
+-n __hookline_no_verb -a mcp -d 'serve'
+-n '__hookline_verb mcp' -l json -d 'j'
+"""
+
+
+def test_each_shell_gets_the_grammar_in_its_own_words() -> None:
+    """Also where that shell is not installed."""
+    template = "@VERBS@\n@CASES@"
+    assert complete_bash(template, GRAMMAR) == IN_BASH
+    assert complete_zsh(template, GRAMMAR) == IN_ZSH
+    assert complete_fish("", GRAMMAR).replace("complete -c hookline ", "") == IN_FISH
+
+
+AGENT = Option("--from", "", "f", choices=("a",), attribute="agent")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        (flag("--json", "j"), None),
+        (Option("--bus", "URL", "u"), Value("URL", "other")),
+        (Option("--settings", "FILE", "f"), Value("FILE", "files")),
+        (Option("paths", "FILE|DIR", "f"), Value("FILE|DIR", "files")),
+        (Option("name", "NAME", "n"), Value("NAME", "hooks")),
+        (Option("--name", "NAME", "n"), Value("NAME", "other")),
+        (AGENT, Value("agent", "words", ("a",))),
+        (Option("shell", "SHELL", "s"), Value("SHELL", "words", ("bash", "zsh", "fish"))),
+    ],
+)
+def test_a_value_is_of_the_kind_that_its_option_says(option: Option, value: Value | None) -> None:
+    assert read_value(option) == value

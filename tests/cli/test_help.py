@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from hookline.cli import VERBS
-from hookline.cli.options import load_verb
+from hookline.cli.help import format_overview, format_verb
+from hookline.cli.options import Option, flag, load_verb
 from tests.cli.command import on_terminal
 from tests.cli.conftest import Call
 
@@ -87,3 +88,86 @@ def test_what_must_be_given_is_in_the_usage(call: Call) -> None:
     assert usages["serve"] == "usage: hookline serve --bus URL|@FILE [options]"
     assert usages["mcp"] == "usage: hookline mcp [options] [SERVER ...]"
     assert usages["init"] == "usage: hookline init [options] [{sh,python}]"
+
+
+OPTIONS = (
+    Option("name", "NAME", "the name of the hook"),
+    Option("files", "FILE", "files to read", count="*"),
+    Option("--bus", "URL|@FILE", "where the workers are, and nothing but them", required=True),
+    flag("--json", "one document", group="options of every verb"),
+    Option("--live", "PROMPT", "ask a model", count="?"),
+    Option("--only", "", "only these", choices=("project", "user")),
+    Option("--hidden", "X", None),
+    Option("--as", "WORDS OF SEVEN", "a name that fits"),
+)
+BESIDE = """\
+usage: hookline fire --bus URL|@FILE [options] NAME [FILE
+    ...]
+
+Fire one event.
+
+arguments:
+  NAME                  the name of the hook
+  FILE                  files to read
+
+options:
+  -h, --help            show this help and exit
+  --bus URL|@FILE       where the workers are, and nothing
+                        but them
+  --live [PROMPT]       ask a model
+  --only {project,user}
+                        only these
+  --as WORDS OF SEVEN   a name that fits
+
+options of every verb:
+  --json                one document
+
+examples:
+  hookline fire x --bus nats://localhost:4222 --only project
+"""
+BELOW = """\
+arguments:
+  NAME
+      the name of the hook
+  FILE
+      files to read
+
+options:
+  -h, --help
+      show this help and exit
+"""
+OVERVIEW = """\
+usage: hookline VERB [options]
+
+Run hooks on the events of an AI agent.
+
+  fire     fire one event and say what to do
+  untrust  stop
+
+examples:
+  hookline demo
+
+`hookline VERB --help` explains a verb; `hookline
+--version` prints the version."""
+
+
+def test_a_name_stands_beside_its_text_and_on_a_narrow_line_above_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examples = ["hookline fire x --bus nats://localhost:4222 --only project"]
+    monkeypatch.setenv("COLUMNS", "60")
+    assert format_verb("fire", "fire one event", OPTIONS, examples) == BESIDE
+    monkeypatch.setenv("COLUMNS", "59")
+    assert BELOW in format_verb("fire", "fire one event", OPTIONS, examples)
+    short = format_verb("x", "do", [flag("--all", "all of it")], [])
+    assert "\n  --all\n      all of it\n" in short
+    monkeypatch.setenv("COLUMNS", "80")
+    short = format_verb("x", "do", [flag("--all", "all of it")], [])
+    assert "\n  -h, --help  show this help and exit\n  --all       all of it\n" in short
+    assert "arguments:" not in short
+
+
+def test_the_verbs_stand_below_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    verbs = {"fire": "fire one event and say what to do", "untrust": "stop"}
+    assert format_overview(verbs, ["hookline demo"]) == OVERVIEW

@@ -159,13 +159,12 @@ def fire(
     progress: "Callable[[Loop], Waiting] | None" = None,
     show: Callable[[Answer], object] = lambda _answer: None,
 ) -> Answer:
-    """Fire one event to its end, and wait for async hooks; raises Interrupted, with no hook left
-    running, on a signal.
+    """Fire one event of a system that is initialized to its end, and wait for async hooks; raises
+    Interrupted, with no hook left running, on a signal.
 
     ``progress`` is called if hooks take more than a moment: what it shows is there until they have
     ended. ``show`` is called with the answer before async hooks are waited for.
     """
-    system.initialize_blocking()
     try:
         if system.needs_asyncio(fired):
             answer = run_on_asyncio(system.execute(fired))

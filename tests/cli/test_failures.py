@@ -113,6 +113,8 @@ def test_without_standard_output_an_error_is_still_told(
     monkeypatch.setattr(sys, "stdout", None)
     assert report(CommandError("no")) == FAILED
     assert capsys.readouterr().err == "hookline: no\n"
+    assert report(BrokenPipeError()) == FAILED
+    assert capsys.readouterr().err == ""
 
 
 def test_on_a_terminal_a_command_to_copy_has_its_own_line(

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hookline.cli.firing import run_on_asyncio, run_to_end
 from tests.cli.command import HOOKLINE, command_hook, hookline, settings
 from tests.harness.scratch import Project
 
@@ -236,3 +239,14 @@ def test_two_commands_at_once_do_not_disturb_each_other(rules: tuple[str, str]) 
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate(timeout=30)[1] for process in both] == ["blocked: no\n"] * 2
     assert hookline("--version").status == 0
+
+
+@pytest.mark.parametrize("run", [run_to_end, run_on_asyncio])
+def test_where_no_signal_can_be_handled_work_is_done_all_the_same(
+    run: Callable[[Coroutine[Any, Any, int]], int],
+) -> None:
+    async def work() -> int:
+        return 7
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run, work()).result() == 7

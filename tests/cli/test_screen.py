@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.cli.screen import (
+    DIFF_ROLES,
     Column,
     Row,
     Screen,
@@ -344,3 +345,46 @@ def test_further_lines_of_a_text_are_indented_and_a_name_has_none() -> None:
     assert wrapped("one\ntwo", 9) == ["one", "    two"]
     (line,) = fit_line([("a\nb", "name")], indent=0, width=40)
     assert line[1:] == [("a\\nb", "name")]
+
+
+@pytest.mark.parametrize(
+    ("width", "first"),
+    [
+        (14, "  abc…  ok"),
+        (20, "  abcdefghi…  ok"),
+        (22, "  abcdefghija…  ok"),
+        (27, "  abcdefghija…  ok"),
+        (28, "  abcdefghijab…  ok"),
+        (54, "  abcdefghijabcdefghijabcde…  ok"),
+        (55, "  abcdefghijabcdef…  ok      some words of a reason"),
+        (67, "  abcdefghijabcdefghijabcdefgh…  ok      some words of a reason"),
+        (68, "  abcdefghijabcdefghijabcdefghij  ok      some words of a reason"),
+    ],
+)
+def test_a_column_is_cut_no_more_than_the_width_asks_for(width: int, first: str) -> None:
+    reason = "some words of a reason that wraps"
+    rows = [("abcdefghij" * 3, "ok", reason), ("b", "denied", "x")]
+    assert lines(rows, ["cut", "keep"], width)[0] == first
+
+
+def test_a_command_that_just_fits_into_a_line_is_not_broken() -> None:
+    text = "review it with `hookline trust`, and then go on"
+    assert wrapped(text, 17) == ["review it with", "`hookline trust`,", "and then go on"]
+    assert wrapped(text, 16)[1] == "`hookline"
+    command = "fire --tool ab --x"
+    assert list(break_command(command, width=13)) == ["fire \\", "  --tool ab \\", "  --x"]
+    assert list(break_command(command, width=12)) == ["fire \\", "  --tool \\", "  ab --x"]
+
+
+@pytest.mark.parametrize(
+    ("role", "style"),
+    [
+        *(("title", "1"), ("name", "1"), ("faint", "2"), ("matcher", "36"), ("good", "32")),
+        *(("bad", "1;31"), ("care", "33"), ("change", "35")),
+        *((DIFF_ROLES["+"], "32"), (DIFF_ROLES["-"], "1;31"), (DIFF_ROLES["@"], "2")),
+    ],
+)
+def test_a_role_has_its_style(role: str, style: str) -> None:
+    stream = Terminal()
+    Screen(stream, None).line(("x", role))
+    assert stream.getvalue() == f"\x1b[{style}mx\x1b[0m\n"

@@ -188,12 +188,27 @@ def test_enable_says_who_else_keeps_a_hook_off(call: Call, guarded: Project) -> 
     local.unlink()
     guarded.settings(off, file=".gemini/settings.json")
     assert why("--project") == ".gemini/settings.json:4 says so; take its name out there"
+    write(user_file(), off)
+    said = "~/.config/hookline/settings.json:4 says so"
+    assert why("--project") == f"{said}; `hookline enable scan` takes that back"
     write(user_file(), {"enableHooks": False})
     said = "~/.config/hookline/settings.json:2"
     assert why() == f"all hooks are switched off in {said}; set that to true"
     write(system_file(), off)
     said = f"the system's settings say so ({system_file()}:4)"
     assert why() == f"{said}; ask the administrator of this machine"
+
+
+def test_what_was_taken_out_is_said_though_the_hook_stays_disabled(
+    call: Call, guarded: Project
+) -> None:
+    off = {"hooks": {"disabled": ["scan"]}}
+    guarded.settings(off, file=".hookline/settings.local.json")
+    write(user_file(), off)
+    done = call("enable", "scan")
+    assert done.status == 1
+    assert done.out == "its name was taken out of ~/.config/hookline/settings.json\n"
+    assert done.err.startswith("hookline: scan stays disabled: .hookline/settings.local.json:4 ")
 
 
 def test_a_name_that_no_hook_has_any_more_can_be_taken_out(call: Call) -> None:
@@ -219,9 +234,12 @@ def test_given_settings_are_the_ones_that_are_changed(call: Call) -> None:
 def test_the_command_that_takes_it_back_finds_the_hook_from_anywhere(
     call: Call, guarded: Project
 ) -> None:
-    given = ["--cwd", str(guarded.path), "--claude"]
+    given = ["--cwd", str(guarded.path), "--claude", "--plugin", str(guarded.path / ".hookline")]
     done = call("disable", *given, "--project", "scan")
     assert f"`hookline enable {' '.join(given)} --project scan` takes it back" in done.out
+    guarded.settings(settings("BeforeTool", command_hook("./scan.sh", name="-x")))
+    done = call("disable", "--", "-x")
+    assert "`hookline enable -- -x` takes it back" in done.out
 
 
 def test_as_a_document(call: Call) -> None:

@@ -117,6 +117,21 @@ def test_a_file_on_one_line_stays_on_one_line() -> None:
     assert inserted(text, {"hooks": {"disabled": ["b"]}}) == '{"hooks": {"disabled": ["a", "b"]}}'
 
 
+@pytest.mark.parametrize(
+    ("text", "additions", "result"),
+    [
+        ("{}", {"b": 1}, '{"b": 1}'),
+        ("{}", {"b": [1]}, '{\n  "b": [1]\n}'),
+        ("{/* x */}", {"b": 1}, '{/* x */ "b": 1}'),
+        ('{"a": 1,}', {"b": [[1]]}, '{"a": 1, "b": [[1]]}'),
+    ],
+)
+def test_an_empty_object_stays_on_its_line_while_it_holds_plain_values(
+    text: str, additions: dict[str, Any], result: str
+) -> None:
+    assert inserted(text, additions) == result
+
+
 def test_lines_end_as_they_did() -> None:
     result = inserted('{\r\n\t"a": 1\r\n}\r\n', {"b": [1]})
     assert result == '{\r\n\t"a": 1,\r\n\t"b": [1]\r\n}\r\n'

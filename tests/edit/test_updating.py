@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hookline.edit import add_to_settings
+from hookline.edit import add_to_settings, rewrite_settings
 from hookline.pipeline.settings import SettingsFileError
 from tests.harness.scratch import Project
 
@@ -45,6 +45,19 @@ def test_each_backup_holds_what_was_there_and_none_replaces_another(project: Pro
     assert Path(f"{file}.bak").read_text() == '{"a": 1} // mine'
     assert {path.stat().st_mode & 0o777 for path in project.path.iterdir()} == {0o640}
     assert Path(f"{file}.bak2").read_text() == '{"a": 1, "hooks": {"disabled": ["x"]}} // mine'
+
+
+def test_a_text_that_is_rewritten_is_kept_unless_somebody_says_no(project: Project) -> None:
+    file = project.path / "settings.json"
+    file.write_text("{}")
+    assert rewrite_settings(str(file), lambda _: '{"a": 1}').backup == f"{file}.bak"
+    assert rewrite_settings(str(file), lambda _: "{}", backup=False).backup is None
+
+
+def test_a_file_that_cannot_be_read_is_not_to_be_fixed(project: Project) -> None:
+    with pytest.raises(SettingsFileError) as caught:
+        add_to_settings(str(project.path), lambda _: MORE)
+    assert "fix it first" not in str(caught.value)
 
 
 def test_nothing_to_add_changes_nothing(project: Project) -> None:

@@ -103,6 +103,10 @@ def test_input_that_is_not_json_is_told_with_its_place(call: Call, text: str, pl
             ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": "OnPrompt"}'],
             "BeforeAgent input: hook_event_name is 'OnPrompt'; leave it out, or write",
         ),
+        (
+            ["BeforeAgent", "--input", '{"prompt": "", "hook_event_name": 5}'],
+            "BeforeAgent input: hook_event_name is 5; leave it out, or write",
+        ),
         (["SessionEnd", "--input", '{"reason": "tired"}'], "reason must be one of exit, clear"),
         (["BeforeTool", "--tool", "x", "--tool-input", "1"], "tool_input must be an object"),
         (["BeforeTool", "--tool", "x", "--tool-input", "{"], "--tool-input is not JSON at line 1"),

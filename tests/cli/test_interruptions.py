@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.firing import run_on_asyncio, run_to_end
+from hookline.cli.firing import ENDING_SIGNALS, run_on_asyncio, run_to_end
 from tests.cli.command import HOOKLINE, command_hook, hookline, settings
 from tests.harness.scratch import Project
 
@@ -250,3 +250,23 @@ def test_where_no_signal_can_be_handled_work_is_done_all_the_same(
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(run, work()).result() == 7
+
+
+@pytest.mark.parametrize("run", [run_to_end, run_on_asyncio])
+def test_work_leaves_signals_and_descriptors_as_they_were(
+    run: Callable[[Coroutine[Any, Any, int]], int],
+) -> None:
+    def look() -> tuple[object, ...]:
+        # The next descriptor is the lowest that is free.
+        free = os.dup(0)
+        os.close(free)
+        return free, *map(signal.getsignal, ENDING_SIGNALS)
+
+    async def work() -> int:
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        return 7
+
+    before = look()
+    assert run(work()) == 7
+    assert look() == before
+    assert signal.set_wakeup_fd(-1) == -1

@@ -173,6 +173,12 @@ def test_stats_show_how_the_workers_are(armed: Project, url: str) -> None:
         asked = hookline("serve", "--bus", url, "--stats", "--json")
     [status] = asked.document["workers"]
     assert (shown.status, asked.status) == (0, 0)
+    name, *facts = (line.split() for line in shown.out.splitlines())
+    assert name[1:] == ["1", "hook"]
+    titles = ["policy:", "state:", "now:", "in", "latency:"]
+    assert [words[0] for words in facts] == titles
+    assert facts[1][1:] == ["connected,", "0", "reconnections"]
+    assert facts[2][1:] == ["0", "running,", "0", "waiting"]
     assert "1 received, 1 answered, 0 handed back" in shown.out
     assert (status["hooks"], status["answered"], status["failed"]) == (1, 1, {})
     assert set(status["latency_ms"]) == {"p50", "p95", "p99", "max"}
@@ -216,6 +222,7 @@ def test_a_document_closes_a_worker_that_was_asked_for_one(armed: Project, url: 
             "--health: 0 is not a time to wait",
         ),
         (["--bus", "nats://x", "--events", "BeforeTol"], "did you mean BeforeTool"),
+        (["--bus", "nats://x", "--events", ","], "--events: name at least one, or leave it out"),
         ([], "the following arguments are required: --bus"),
     ],
 )

@@ -83,7 +83,8 @@ def test_the_document_has_all_of_it(call: Call) -> None:
     document = done.document
     assert (done.status, done.err) == (0, "")
     assert (document["hook"], document["event"], document["runs"]) == ("scan", "BeforeTool", 4)
-    assert document["input"]["tool_name"] == "write_file"
+    called = {"file_path": "README.md", "content": "Hello\n", "command": "ls"}
+    assert document["input"] == {"tool_name": "write_file", "tool_input": called}
     fields = {"min", "mean", "p50", "p95", "p99", "failed_runs"}
     assert document["times"]["hook"].keys() == fields
     assert document["startup"].keys() == fields | {"measured_as", "share"}
@@ -205,7 +206,9 @@ def test_the_event_is_made_up_unless_it_is_given(
         ("SessionEnd", "*", '"reason":"exit"', "SessionEnd exit"),
         ("PreCompress", "", '"trigger":"manual"', "PreCompress manual"),
         ("Notification", "", '"message":"Build finished"', "Notification"),
-        ("AfterAgent", "", '"prompt_response":"Done"', "AfterAgent"),
+        ("AfterAgent", "", '"prompt_response":"Done","stop_hook_active":false', "AfterAgent"),
+        ("BeforeAgent", "", '"prompt":"Fix the tests"', "BeforeAgent"),
+        ("BeforeModel", "", '"model":"gemini-2.5-flash"', "BeforeModel"),
         ("AfterModel", "", '"text":"Hi"', "AfterModel"),
         ("BeforeToolSelection", "", '"content":"Hello"', "BeforeToolSelection"),
     ],

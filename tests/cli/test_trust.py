@@ -10,6 +10,14 @@ from typing import Any
 
 import pytest
 
+from hookline.cli.screen import Screen
+from hookline.cli.trust import (
+    _describe_hook,
+    _describe_project,
+    _list_unreviewed,
+    _show_diff,
+)
+from hookline.pipeline.trust.review import Review, ReviewedHook
 from tests.cli.command import (
     ESCAPE,
     HOOKLINE,
@@ -20,6 +28,7 @@ from tests.cli.command import (
     settings,
 )
 from tests.cli.conftest import Call
+from tests.cli.test_screen import Terminal
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
@@ -313,3 +322,82 @@ def test_what_nobody_can_review_is_shown_with_what_to_do(here: Project, call: Ca
     )
     assert call("trust", "--yes", "--json", "--accept-uncovered")[0::2] == (0, "")
     assert call("trust").out.endswith(f"nothing has changed since\n{UNCOVERED}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "lines"),
+    [
+        ({"command": "./a", "args": ["b c"], "type": "command"}, ["./a 'b c'"]),
+        ({"prompt": "Is it\nsafe?"}, ["asks a model:", "Is it", "safe?"]),
+        (
+            {"url": "https://x", "headers": {"K": "$V"}, "allowed_env": ["V", "W"]},
+            ["sends the event to https://x", "K: $V", "its headers may name V, W"],
+        ),
+        ({"url": "https://x"}, ["sends the event to https://x"]),
+        (
+            {"command": "a", "env": {"B": "1"}, "timeout": 5, "condition": "Bash(x)"},
+            ["a", "B=1", "timeout: 5", "if: Bash(x)"],
+        ),
+        (
+            {"command": "a", "background": True, "plugin_root": "/p", "continue_on_block": True},
+            ["a", "async: True", "plugin: /p", "continueOnBlock: True"],
+        ),
+    ],
+)
+def test_all_that_a_hook_would_do_is_described(entry: dict[str, Any], lines: list[str]) -> None:
+    named = {"event": "BeforeTool", "matcher": "x", "name": "h"}
+    assert _describe_hook(ReviewedHook(entry=named | entry)) == lines
+    disabled = _describe_hook(ReviewedHook(entry=named | entry, enabled=False))
+    assert disabled == [*lines, "disabled: by the project"]
+
+
+def test_what_a_project_asks_for_and_says_of_tools_is_described() -> None:
+    tools = {"sh": {"name": "Bash"}, "put": {"name": "Write", "fields": {"path": "file_path"}}}
+    review = Review(project="/p", hooks=(), files={}, required=("a", "b"), tools=tools)
+    say = "the project says that the tool"
+    assert _describe_project(review) == [
+        "the project requires a, b",
+        f"{say} sh is Bash in Claude Code",
+        f"{say} put is Write in Claude Code, fields {{'path': 'file_path'}}",
+    ]
+    strict = Review(project="/p", hooks=(), files={}, strict=True)
+    assert _describe_project(strict) == ["the project is strict"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "unreviewed"),
+    [
+        ({}, []),
+        ({"strict": True}, ["strict or required: nobody has reviewed what the project asks for"]),
+        (
+            {"required": ("a",)},
+            ["strict or required: nobody has reviewed what the project asks for"],
+        ),
+        (
+            {"tools": {"sh": {"name": "Bash"}}},
+            ["hooks.tools: nobody has reviewed what the project says of the host's tools"],
+        ),
+        ({"tests": ("t.json",)}, ["t.json: nobody has reviewed this test"]),
+    ],
+)
+def test_whatever_nobody_has_reviewed_is_listed(
+    asked: dict[str, Any], unreviewed: list[str]
+) -> None:
+    assert [*_list_unreviewed(Review(project="/p", hooks=(), files={}, **asked))] == unreviewed
+
+
+def test_lines_that_went_and_came_have_their_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    _show_diff(Screen(terminal, None), ["a"], ["b"])
+    assert "\x1b[1;31m-a\x1b[0m\n" in terminal.getvalue()
+    assert "\x1b[32m+b\x1b[0m\n\n" in terminal.getvalue()
+
+
+def test_a_test_that_brings_code_is_reviewed_and_no_other(here: Project, call: Call) -> None:
+    test = {"event": "BeforeTool", "tool": "x", "tool_input": {}, "expect": {}}
+    here.settings(test, file="a.hooktest.json")
+    here.settings(test | {"env": {"PATH": "bin"}}, file="b.hooktest.json")
+    document = call("trust", "--json").document
+    assert document["tests"] == ["b.hooktest.json"]
+    assert "b.hooktest.json: nobody has reviewed this test" in document["to_review"]

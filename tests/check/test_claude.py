@@ -296,7 +296,8 @@ def test_the_if_of_a_hook(
         (http("http://10.0.0.1/x"), "http-url", ERROR, "only for this machine"),
         (http("https://93.184.215.14/x"), None, None, ""),
         (http("https://a:b@example.org/"), "http-url", ERROR, "a name or a password in it"),
-        (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "allowedEnvVars does not name"),
+        (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "lacks TOKEN, which allowedEnv"),
+        (http(headers={"X": "${KEY}"}), "http-header", WARNING, "lacks KEY, which allowedEnvVars"),
         (http(headers={"X": "${TOKEN}"}, allowedEnvVars=["TOKEN"]), None, None, ""),
         (http(headers={"X Y": "1"}), "http-header", ERROR, "letters, digits and hyphens"),
         (http(headers={"HOST": "x"}), "http-header", HINT, "sets the header HOST itself"),
@@ -329,7 +330,9 @@ def test_http_hooks_are_sent_by_a_package_of_its_own(
 ) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     findings = review_claude(project, on("PreToolUse", http(), http("https://b.example.org/")))
-    assert "pip install 'hookline[http]'" in only(findings, "http").text
+    finding = only(findings, "http")
+    assert "pip install 'hookline[http]'" in finding.text
+    assert finding.path[-2:] == (0, "type")
 
 
 @pytest.mark.parametrize(("hosts", "is_found"), [(["10.0.0.1"], False), (["10.0.0.2"], True)])

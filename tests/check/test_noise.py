@@ -46,6 +46,7 @@ def test_text_beside_the_answer_is_a_hint_at_its_line(
         f"#!/bin/sh\nexec 3>&1 >log\necho debug\n{ANSWER} >&3\n",
         f"#!/bin/sh\n{{\necho debug\n}} >&2\n{ANSWER}\n",
         f"#!/bin/sh\n# echo debug\n{ANSWER}\n",
+        f"#!/usr/bin/env perl\necho debug\n{ANSWER}\n",
         f"#!/bin/sh\nfor i in 1; do\necho debug\ndone > log\n{ANSWER}\n",
         f"#!/bin/sh\nx=$(\necho debug\n)\n{ANSWER}\n",
         "#!/usr/bin/env python3\nimport json\nsys.stdout = x\nprint('x')\njson.dump({}, 1)",

@@ -1,5 +1,6 @@
 """Hooks that do not run because settings say so, and settings that reach no hook."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,15 @@ def test_what_no_review_covers_is_told_of_a_project_after_a_users_hook(project: 
     findings = layered(project, user=make, project=on("AfterAgent", hook("make it")))
     found = [each for each in findings if each.kind == "uncovered"]
     assert [Path(each.file).parent.name for each in found] == ["project"]
+
+
+def test_hooks_on_one_line_are_told_apart(project: Project) -> None:
+    skipped = {"type": "zzz", "command": "true", "timeout": 8}
+    text = json.dumps(on("BeforeAgent", skipped, hook("ls", timeout=5)))
+    (found,) = [each for each in review(project, text) if each.kind == "timeout-seconds"]
+    assert found.path[-3:] == ("hooks", 1, "timeout")
+
+
+def test_what_no_rule_knows_is_told_after_what_one_does(project: Project) -> None:
+    settings = {"hooks": {"BeforeAgent": [{"hooks": [{"command": "true"}]}], "AfterAgent": 1}}
+    assert [finding.kind for finding in review(project, settings)] == ["type", "settings"]

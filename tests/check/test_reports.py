@@ -7,6 +7,8 @@ import pytest
 from hookline.check import Finding, Severity
 from hookline.check.reports import find_below, find_root, make_sarif, write_commands
 
+REPOSITORY = "https://github.com/hookline/hookline"
+
 
 def make_finding(file: str = "/r/a.json", **fields: str) -> Finding:
     given = {"kind": "env", "severity": Severity.HINT, "message": "m", "remedy": "r", **fields}
@@ -70,3 +72,30 @@ def test_sarif_has_the_rule_and_the_place_of_a_finding() -> None:
     assert place["region"] == {"startLine": 2, "startColumn": 3}
     elsewhere = second["locations"][0]["physicalLocation"]["artifactLocation"]
     assert elsewhere == {"uri": "file:///else/%C3%A4.json"}
+
+
+def test_a_log_of_sarif_has_just_what_its_readers_know() -> None:
+    log = make_sarif([make_finding()], "/r", version="1.2")
+    driver = log["runs"][0]["tool"]["driver"]
+    rule = driver.pop("rules")[0]
+    assert log == {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "columnKind": "unicodeCodePoints",
+                "originalUriBaseIds": {
+                    "%SRCROOT%": {"description": {"text": "The root of the repository."}}
+                },
+                "results": log["runs"][0]["results"],
+            }
+        ],
+    }
+    versions = {"version": "1.2", "semanticVersion": "1.2"}
+    assert driver == {"name": "hookline", "informationUri": REPOSITORY, **versions}
+    assert rule.keys() == {"id", "shortDescription", "help", "helpUri"}
+    assert rule["help"]["text"].endswith(f"See {rule['helpUri']}.")
+    (result,) = log["runs"][0]["results"]
+    assert result.keys() == {"ruleId", "ruleIndex", "level", "message", "locations"}
+    assert result["message"] == {"text": "m; r"}

@@ -97,6 +97,40 @@ def test_a_users_script_needs_its_whole_path(project: Project, tmp_path: Path) -
         assert remedy in only(findings, "script-missing").text
 
 
+@pytest.mark.parametrize(
+    ("suffix", "program"),
+    [("py", "python3"), ("js", "node"), ("mjs", "node"), ("rb", "ruby"), ("pl", "perl")],
+)
+def test_a_first_line_is_proposed_by_the_name_of_the_script(
+    project: Project, suffix: str, program: str
+) -> None:
+    project.script(f"guard.{suffix}", "x = 1\n")
+    finding = only(review(project, on("BeforeAgent", hook(f"./guard.{suffix}"))), "script-shebang")
+    assert finding.remedy == f"begin it with #!/usr/bin/env {program}"
+
+
+@pytest.mark.parametrize(("before", "rules"), [(511, []), (512, ["script-shebang"])])
+def test_a_program_is_known_by_a_zero_in_its_beginning(
+    project: Project, before: int, rules: list[str]
+) -> None:
+    file = project.path / "program"
+    file.write_bytes(b"(" * before + b"\0\n")
+    file.chmod(0o755)
+    findings = review(project, on("BeforeAgent", hook("./program", args=[])))
+    assert [finding.kind for finding in findings] == rules
+    findings = review(project, on("BeforeAgent", hook("./program")))
+    assert [finding.kind for finding in findings] == ["script-syntax"] * len(rules)
+
+
+def test_an_interpreter_on_the_path_of_this_shell_is_there(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = project.script("bin/some-interpreter", SH)
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{program.parent}")
+    project.script("guard", "#!/usr/bin/env some-interpreter\n")
+    assert review(project, on("BeforeAgent", hook("./guard"))) == []
+
+
 def test_an_interpreter_that_is_missing_may_be_found_on_the_path(project: Project) -> None:
     project.script("hooks/odd.sh", "#!/no/such/zsh\n")
     finding = only(review(project, on("BeforeAgent", hook("hooks/odd.sh"))), "script-interpreter")
@@ -193,7 +227,8 @@ def test_odd_files_are_survived(project: Project) -> None:
     (project.path / "binary").write_bytes(b"\x7fELF\0\0\r\n\xff")
     (project.path / "binary").chmod(0o755)
     (project.path / "loop").symlink_to("loop")
-    hooks = [hook(f"./{name}") for name in ("pipe", "empty.sh", "binary", "loop")]
+    project.script("env", "#!/usr/bin/env\n")
+    hooks = [hook(f"./{name}") for name in ("pipe", "empty.sh", "binary", "loop", "env")]
     findings = review(project, on("BeforeAgent", *hooks))
     assert brief(findings) == [("script-missing", ERROR), ("script-missing", ERROR)]
 

@@ -352,7 +352,8 @@ def test_all_that_a_hook_would_do_is_described(entry: dict[str, Any], lines: lis
 
 
 def test_what_a_project_asks_for_and_says_of_tools_is_described() -> None:
-    tools = {"sh": {"name": "Bash"}, "put": {"name": "Write", "fields": {"path": "file_path"}}}
+    put: dict[str, Any] = {"name": "Write", "fields": {"path": "file_path"}}
+    tools = {"sh": {"name": "Bash"}, "put": put}
     review = Review(project="/p", hooks=(), files={}, required=("a", "b"), tools=tools)
     say = "the project says that the tool"
     assert _describe_project(review) == [

@@ -244,3 +244,221 @@ def test_no_tools_where_the_api_wants_them_declared_is_a_choice_of_none() -> Non
     assert (edited.tools, edited.tool_choice) == ([a], {"type": "none"})
     edited = translator.from_hook_llm_request(none, request.override(messages=messages[:1]))
     assert (edited.tools, edited.tool_choice) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("choice", "shown"),
+    [
+        (True, {"mode": "ANY"}),
+        ("required", {"mode": "ANY"}),
+        ("none", {"mode": "NONE"}),
+        ({"type": "any"}, {"mode": "ANY"}),
+        ("a", {"mode": "ANY", "allowedFunctionNames": ["a"]}),
+        ({"type": "tool", "name": "a"}, {"mode": "ANY", "allowedFunctionNames": ["a"]}),
+        (
+            {"type": "function", "function": {"name": "a"}},
+            {"mode": "ANY", "allowedFunctionNames": ["a"]},
+        ),
+    ],
+    ids=str,
+)
+def test_a_tool_choice_is_shown_as_its_mode_and_the_tool_it_names(choice: Any, shown: Any) -> None:
+    assert translator.to_hook_tool_config(choice) == shown
+    assert translator.from_hook_tool_config(shown, choice) is choice
+
+
+@pytest.mark.parametrize("choice", [5, {"type": 5}, {}])
+def test_a_tool_choice_of_an_unknown_shape_is_refused(choice: Any) -> None:
+    with pytest.raises(TranslationError, match="has an unknown shape"):
+        translator.to_hook_tool_config(choice)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "base", "made"),
+    [
+        ({"mode": "any"}, None, "any"),
+        ({"mode": "VALIDATED"}, "any", "auto"),
+        ({"allowedFunctionNames": ["a"]}, None, "auto"),
+        ({"allowedFunctionNames": []}, "any", "none"),
+        ({"mode": "NONE"}, "any", "none"),
+    ],
+    ids=str,
+)
+def test_a_tool_choice_that_a_hook_changes_is_a_word_of_langchain(
+    wanted: Any, base: Any, made: str
+) -> None:
+    assert translator.from_hook_tool_config(wanted, base) == made
+    with pytest.raises(TranslationError, match="'SOME' is not one of"):
+        translator.from_hook_tool_config({"mode": "some"}, base)
+
+
+@pytest.mark.parametrize(
+    ("own", "mode", "choice"),
+    [(None, "AUTO", None), ("any", "AUTO", "auto"), (None, "ANY", "any"), ("auto", "ANY", "any")],
+)
+def test_tools_that_hooks_allow_are_declared_and_a_choice_is_made_only_where_it_differs(
+    own: Any, mode: str, choice: Any
+) -> None:
+    tools: list[Any] = [a, {"name": "b", "input_schema": {}}]
+    model = ScriptedModel(reply=Recorded())
+    request = ModelRequest(model=model, messages=[HumanMessage("hi")], tools=tools, tool_choice=own)
+    wanted = {"toolConfig": {"mode": mode, "allowedFunctionNames": ["b"]}}
+    edited = translator.from_hook_llm_request(wanted, request)
+    assert (edited.tools, edited.tool_choice) == (tools[1:], choice)
+
+
+@pytest.mark.parametrize(
+    ("own", "now"),
+    [
+        (None, "new\n\nmore"),
+        (SystemMessage(""), "new\n\nmore"),
+        (SystemMessage("old"), "old\n\nnew\n\nmore"),
+        (
+            SystemMessage([{"type": "image", "url": "x"}]),
+            [{"type": "image", "url": "x"}, {"type": "text", "text": "new\n\nmore"}],
+        ),
+    ],
+    ids=["none", "empty", "text", "blocks"],
+)
+def test_system_messages_of_a_hook_follow_the_system_prompt(own: Any, now: Any) -> None:
+    said = HumanMessage("hi")
+    added = [{"role": "system", "content": text} for text in ("new", "more")]
+    wanted = {"messages": [*added, {"role": "user", "content": "hi"}]}
+    request = ModelRequest(model=ScriptedModel(reply=Recorded()), messages=[said])
+    request = request.override(system_message=own)
+    assert translator.from_hook_llm_request(wanted, request).system_message.content == now
+    if own is None or not isinstance(own.content, str):
+        first, *rest = translator.from_hook_llm_request(wanted, [*([own] if own else []), said])
+        assert (type(first), first.content, rest) == (SystemMessage, now, [said])
+
+
+def test_a_list_of_messages_has_no_model_and_no_settings_to_change(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    request = [HumanMessage("hi")]
+    shown = translator.to_hook_llm_request(request)
+    assert (shown["model"], shown["config"]) == ("", {})
+    wanted = {"model": "other", "config": {"temperature": 1.0, "topK": 3}}
+    assert translator.from_hook_llm_request(wanted, request) is request
+    assert "model 'other' was left out" in caplog.text
+    assert "settings (temperature, top_k) were left out" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("about", "finish", "changed"),
+    [
+        ({"stop_reason": "end_turn"}, "end_turn", {"stop_reason": "length"}),
+        ({"finish_reason": "", "stop_reason": "refusal"}, "refusal", {"stop_reason": "length"}),
+        ({"finish_reason": 5}, None, {"finish_reason": "length"}),
+        ({}, None, {"finish_reason": "length"}),
+    ],
+    ids=str,
+)
+def test_the_reason_of_an_end_is_read_and_changed_where_the_provider_has_it(
+    about: Any, finish: str | None, changed: Any
+) -> None:
+    message = AIMessage("hi", response_metadata=about)
+    (shown,) = translator.to_hook_llm_response(message)["candidates"]
+    assert shown.get("finishReason") == finish
+    wanted = {"candidates": [{"finishReason": "length"}]}
+    edited = translator.from_hook_llm_response(wanted, message)
+    assert edited.response_metadata == {**about, **changed}
+
+
+def test_a_call_that_is_left_out_is_gone_from_every_place_that_repeats_it() -> None:
+    calls = [ToolCall(name=name, args={}, id=id) for name, id in (("a", "1"), ("b", "2"))]
+    blocks: list[Any] = [
+        {"type": "text", "text": "so"},
+        {"type": "tool_use", "id": "1", "name": "a", "input": {}},
+        {"type": "tool_use", "id": "2", "name": "b", "input": {}},
+        {"type": "function_call", "name": "a"},
+        {"type": "tool_use", "id": "3", "name": "a", "input": {}},
+        "a",
+    ]
+    raw = [{"id": "1", "function": {"name": "a"}}, {"id": "2", "function": {"name": "b"}}]
+    message = AIMessage(blocks, tool_calls=calls, additional_kwargs={"tool_calls": raw, "x": 1})
+    left = translator.drop_calls(message, ["a"])
+    assert [call["name"] for call in left.tool_calls] == ["b"]
+    assert left.content == [blocks[0], blocks[2], blocks[4], "a"]
+    assert left.additional_kwargs == {"tool_calls": raw[1:], "x": 1}
+    assert translator.drop_calls(message, ["a", "b"]).additional_kwargs == {"x": 1}
+
+
+USAGE: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+
+
+@pytest.mark.parametrize("is_extended", [True, False])
+def test_the_answers_of_a_response_are_replaced_in_their_places(is_extended: bool) -> None:
+    result = [AIMessage("1"), ToolMessage("x", tool_call_id="1"), AIMessage("2"), AIMessage("3")]
+    inner = ModelResponse(result, structured_response={"n": 1})
+    response: Any = ExtendedModelResponse(inner) if is_extended else inner
+    parts = [{"content": {"parts": [text]}} for text in "abcd"]
+    for count, contents in ((4, ["a", "x", "b", "c", "d"]), (1, ["a", "x"])):
+        edited = translator.from_hook_llm_response({"candidates": parts[:count]}, response)
+        assert type(edited) is type(response)
+        held = edited.model_response if is_extended else edited
+        assert [message.content for message in held.result] == contents
+        assert held.structured_response is None
+
+
+def test_the_usage_of_a_response_is_that_of_the_first_answer_with_one() -> None:
+    counted = [AIMessage(text, usage_metadata=USAGE) for text in "23"]
+    response = ModelResponse([AIMessage("1"), *counted])
+    assert translator.to_hook_llm_response(response)["usageMetadata"]["promptTokenCount"] == 1
+    change = {"text": "1", "usageMetadata": {"promptTokenCount": 9}}
+    edited = translator.from_hook_llm_response(change, response).result
+    assert [m.usage_metadata for m in edited] == [None, {**USAGE, "input_tokens": 9}, USAGE]
+
+
+def test_a_value_that_a_call_holds_is_not_a_repeated_text() -> None:
+    call = ToolCall(name="Answer", args={"n": 1}, id="1")
+    response = ModelResponse([AIMessage("so", tool_calls=[call])], structured_response={"n": 1})
+    edited = translator.from_hook_llm_response({"text": "-"}, response)
+    assert (edited.result[0].content, edited.structured_response) == ("-", {"n": 1})
+
+
+def test_a_message_alone_takes_one_answer_of_a_hook(caplog: pytest.LogCaptureFixture) -> None:
+    message = AIMessage("hi", id="7")
+    parts = [{"content": {"parts": [text]}} for text in "ab"]
+    assert translator.from_hook_llm_response({"candidates": parts[:1]}, message).content == "a"
+    assert not caplog.text
+    edited = translator.from_hook_llm_response({"candidates": parts}, message)
+    assert (edited.content, edited.id) == ("a", "7")
+    assert caplog.text.count("other candidates were left out") == 1
+    edited = translator.from_hook_llm_response({"candidates": []}, message)
+    assert (edited.content, edited.id) == ("", "7")
+
+
+@pytest.mark.parametrize(
+    ("held", "stays"),
+    [
+        ({"additional_kwargs": {"audio": {"id": "1"}}}, True),
+        ({"additional_kwargs": {"reasoning_content": "hm"}}, True),
+        ({"additional_kwargs": {"function_call": {"name": "a"}}}, True),
+        ({"invalid_tool_calls": [{"name": "a", "args": "{", "id": "1", "error": ""}]}, True),
+        ({"tool_calls": [ToolCall(name="a", args={}, id="1")]}, True),
+        ({"additional_kwargs": {"parsed": "hi"}}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_a_message_without_its_text_stays_if_it_holds_more(held: Any, stays: bool) -> None:
+    request = [AIMessage("hi", **held)]
+    edited = translator.from_hook_llm_request({"messages": []}, request)
+    assert [message.content for message in edited] == ([""] if stays else [])
+
+
+@pytest.mark.parametrize(
+    ("role", "shown"),
+    [("human", "user"), ("assistant", "model"), ("ai", "model"), ("developer", "system")],
+)
+def test_a_message_of_any_role_is_shown_in_a_role_of_hooks(role: str, shown: str) -> None:
+    request: list[BaseMessage] = [ChatMessage(content="hi", role=role)]
+    assert translator.to_hook_llm_request(request)["messages"][0]["role"] == shown
+    wanted = {"messages": [{"role": shown, "content": "ho"}]}
+    if shown != "system":
+        (edited,) = translator.from_hook_llm_request(wanted, request)
+        assert (edited.content, edited.role) == ("ho", role)
+    wanted = {"messages": [{"role": "user" if shown == "model" else "model", "content": "hi"}]}
+    (edited,) = translator.from_hook_llm_request(wanted, request)
+    assert type(edited) is (HumanMessage if shown == "model" else AIMessage)

@@ -246,3 +246,169 @@ def test_messages_are_known_by_their_type() -> None:
     made = AnyTranslator().empty_response("no", like=request)
     assert isinstance(made, ModelResponse)
     assert ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json([made]))
+
+
+@pytest.mark.parametrize(
+    ("choice", "shown"),
+    [
+        ("auto", {"mode": "AUTO"}),
+        ("required", {"mode": "ANY"}),
+        ("none", {"mode": "NONE"}),
+        (["look"], {"mode": "ANY", "allowedFunctionNames": ["look"]}),
+        (ToolOrOutput(["go"]), {"mode": "AUTO", "allowedFunctionNames": ["go"]}),
+    ],
+    ids=str,
+)
+def test_a_tool_choice_is_shown_and_comes_back_as_itself(choice: Any, shown: Any) -> None:
+    assert TRANSLATOR.to_hook_tool_config(choice) == shown
+    assert TRANSLATOR.from_hook_tool_config(shown, choice) is choice
+    assert TRANSLATOR.from_hook_tool_config({"mode": "none"}, choice) == "none"
+
+
+@pytest.mark.parametrize("choice", ["some", [5], ["look", 5], 5], ids=str)
+def test_a_tool_choice_of_an_unknown_shape_is_refused(choice: Any) -> None:
+    with pytest.raises(TranslationError, match="has an unknown shape"):
+        TRANSLATOR.to_hook_tool_config(choice)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "choice", "left"),
+    [
+        ({"mode": "ANY"}, "required", ["look", "go", "web_search"]),
+        ({"mode": "ANY", "allowedFunctionNames": ["go"]}, ["go"], ["go"]),
+        ({"mode": "ANY", "allowedFunctionNames": ["web_search"]}, "auto", ["web_search"]),
+        ({"allowedFunctionNames": ["go"]}, ToolOrOutput(["go"]), ["go"]),
+        ({"mode": "AUTO", "allowedFunctionNames": ["x"]}, "none", []),
+        ({"mode": "NONE"}, "none", []),
+    ],
+    ids=str,
+)
+def test_tools_that_hooks_do_not_allow_are_not_declared(
+    wanted: Any, choice: Any, left: list[str]
+) -> None:
+    parameters = ModelRequestParameters(
+        function_tools=TOOLS, native_tools=[WebSearchTool()], output_tools=[FINAL]
+    )
+    request = PydanticAICall(messages=[], settings={"timeout": 3}, parameters=parameters)
+    edited = TRANSLATOR.from_hook_llm_request({"toolConfig": wanted}, request)
+    assert edited.settings == {"timeout": 3, "tool_choice": choice}
+    assert TRANSLATOR.tool_selection(edited)[0] == choice
+    assert (TRANSLATOR.tool_names(edited) or []) == left
+    assert edited.parameters.output_tools == [FINAL]
+    assert request.settings == {"timeout": 3}
+
+
+def test_settings_are_changed_in_a_call_alone_and_the_model_nowhere(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wanted = {"model": "other", "config": {"temperature": 0.1, "maxOutputTokens": 5}}
+    call = PydanticAICall(messages=[], settings={"max_tokens": 9, "seed": None}, model="m")
+    edited = TRANSLATOR.from_hook_llm_request(wanted, call)
+    assert (edited.model, edited.settings) == ("m", {"max_tokens": 5, "temperature": 0.1})
+    assert caplog.text.count("model 'other' was left out") == 1
+    assert "has no settings" not in caplog.text
+    assert TRANSLATOR.from_hook_llm_request(wanted, []) == []
+    assert "temperature, max_tokens was left out: a list of messages has no" in caplog.text
+
+
+def test_the_model_has_stopped_by_itself_once_no_call_is_left() -> None:
+    calls = [ToolCallPart(name, {}, tool_call_id=name) for name in ("look", "go")]
+    response = ModelResponse([TextPart("so"), *calls], finish_reason="tool_call")
+    assert TRANSLATOR.call_names(response) == ["look", "go"]
+    left = TRANSLATOR.drop_calls(response, ["look"])
+    assert (left.parts, left.finish_reason) == ([response.parts[0], calls[1]], "tool_call")
+    left = TRANSLATOR.drop_calls(response, ["go", "look"])
+    assert (left.parts, left.finish_reason) == ([response.parts[0]], "stop")
+
+
+@pytest.mark.parametrize(
+    ("texts", "contents"),
+    [
+        (["1", "2"], ["hm", "1", "look", "2", "go"]),
+        (["a", "2"], ["hm", "a", "look", "2", "go"]),
+        (["x"], ["hm", "x", "look", "go"]),
+        (["x", "y", "z"], ["hm", "x", "y", "z", "look", "go"]),
+        ([], ["hm", "look", "go"]),
+    ],
+    ids=str,
+)
+def test_texts_of_a_hook_stand_at_the_places_of_the_old_ones(
+    texts: list[str], contents: list[str]
+) -> None:
+    thought, first, second = ThinkingPart("hm"), TextPart("1"), TextPart("2")
+    calls = [ToolCallPart(name, {}, tool_call_id=name) for name in ("look", "go")]
+    response = ModelResponse([thought, first, calls[0], second, calls[1]])
+    change = {"candidates": [{"content": {"parts": texts}}]}
+    parts = TRANSLATOR.from_hook_llm_response(change, response).parts
+    assert [getattr(p, "content", None) or getattr(p, "tool_name", "") for p in parts] == contents
+    bare = ModelResponse([thought, *calls])
+    added = TRANSLATOR.from_hook_llm_response(change, bare).parts
+    assert added == [thought, *calls, *map(TextPart, texts)]
+
+
+@pytest.mark.parametrize(
+    ("part", "now"),
+    [
+        (TextContent("hi", metadata={"n": 1}), TextContent("-", metadata={"n": 1})),
+        (StructuredContent(value="hi"), "-"),
+        ("hi", "-"),
+    ],
+    ids=["marked", "structured", "plain"],
+)
+def test_a_text_among_other_contents_keeps_its_marks_and_the_later_texts_go(
+    part: Any, now: Any
+) -> None:
+    request = [ModelRequest([UserPromptPart([IMAGE, part, CachePoint(), part, "more"])])]
+    shown = TRANSLATOR.to_hook_llm_request(request)["messages"]
+    wanted = {"messages": [{**shown[0], "content": "-"}]}
+    (edited,) = TRANSLATOR.from_hook_llm_request(wanted, request)
+    assert edited.parts[0].content == [IMAGE, now, CachePoint()]
+    (left,) = TRANSLATOR.from_hook_llm_request({"messages": []}, request)
+    assert left.parts[0].content == [IMAGE, CachePoint()]
+
+
+def test_speech_and_summaries_that_hooks_change_do_not_keep_the_old_words() -> None:
+    summary = CompactionPart("old", id="c_1", provider_name="p", provider_details={"x": "old"})
+    said = SpeechPart(speaker="user", transcript="old", audio=AUDIO)
+    answer = SpeechPart(speaker="assistant", transcript="old", audio=AUDIO)
+    request = [ModelRequest([said]), ModelResponse([summary, answer])]
+    shown = TRANSLATOR.to_hook_llm_request(request)["messages"]
+    assert [each["role"] for each in shown] == ["user", "model", "model"]
+    wanted = {"messages": [{**each, "content": "new"} for each in shown]}
+    first, second, third = find_parts(TRANSLATOR.from_hook_llm_request(wanted, request))
+    assert (type(first), first.content) == (UserPromptPart, "new")
+    assert second == CompactionPart("new", provider_name="p")
+    assert third == TextPart("new")
+
+
+def test_a_part_that_a_hook_adds_within_a_message_belongs_to_it() -> None:
+    request = [ModelRequest([UserPromptPart("a"), UserPromptPart("b")], instructions="Obey.")]
+    shown = TRANSLATOR.to_hook_llm_request(request)["messages"]
+    for role, counts in (("user", [3]), ("system", [3]), ("model", [1, 1, 1])):
+        wanted = [shown[0], {"role": role, "content": "new"}, shown[1]]
+        edited = TRANSLATOR.from_hook_llm_request({"messages": wanted}, request)
+        assert [len(message.parts) for message in edited] == counts
+        # The last half of a message that was split keeps what belongs to the whole of it.
+        told = [getattr(message, "instructions", None) for message in edited]
+        assert told == [None] * (len(counts) - 1) + ["Obey."]
+
+
+def test_parts_that_a_hook_adds_between_messages_are_messages_of_their_own() -> None:
+    request = [ModelRequest([UserPromptPart("a")]), ModelResponse([TextPart("b")])]
+    shown = TRANSLATOR.to_hook_llm_request(request)["messages"]
+    added = [{"role": role, "content": role} for role in ("user", "model", "model")]
+    wanted = {"messages": [shown[0], *added, shown[1]]}
+    edited = TRANSLATOR.from_hook_llm_request(wanted, request)
+    assert (edited[0], edited[-1]) == (request[0], request[1])
+    kinds = [type(message) for message in edited[1:-1]]
+    assert kinds == [ModelRequest, ModelResponse, ModelResponse]
+    (alone,) = TRANSLATOR.from_hook_llm_request({"messages": [shown[1]]}, request)
+    assert alone is request[1]
+
+
+def test_instructions_stay_without_any_text() -> None:
+    request = [ModelRequest([UserPromptPart("a")], instructions="Obey.")]
+    (left,) = TRANSLATOR.from_hook_llm_request({"messages": []}, request)
+    assert (left.parts, left.instructions) == ([], "Obey.")
+    bare = [ModelRequest([UserPromptPart("a")])]
+    assert TRANSLATOR.from_hook_llm_request({"messages": []}, bare) == []

@@ -203,9 +203,6 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
         name = get(tool, "name") or get(get(tool, "function"), "name")
         return name if isinstance(name, str) else ""
 
-    def declare(self, names: Collection[str]) -> list[Any]:
-        return [{"name": name} for name in names]
-
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         if choice is True:
             return {"mode": "ANY"}

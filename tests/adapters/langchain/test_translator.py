@@ -462,3 +462,36 @@ def test_a_message_of_any_role_is_shown_in_a_role_of_hooks(role: str, shown: str
     wanted = {"messages": [{"role": "user" if shown == "model" else "model", "content": "hi"}]}
     (edited,) = translator.from_hook_llm_request(wanted, request)
     assert type(edited) is (HumanMessage if shown == "model" else AIMessage)
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "value"),
+    [
+        ("max_tokens", "maxOutputTokens", 9),
+        ("max_output_tokens", "maxOutputTokens", 9),
+        ("top_p", "topP", 0.5),
+        ("top_k", "topK", 3),
+        ("stop", "stopSequences", ["x"]),
+        ("stop_sequences", "stopSequences", ["x"]),
+        ("n", "candidateCount", 2),
+        ("presence_penalty", "presencePenalty", 0.5),
+        ("frequency_penalty", "frequencyPenalty", 0.5),
+    ],
+)
+def test_a_setting_is_shown_under_hooks_name_and_changed_under_its_own(
+    own: str, name: str, value: Any
+) -> None:
+    model, said = ScriptedModel(reply=Recorded()), [HumanMessage("hi")]
+    request = ModelRequest(model=model, messages=said, model_settings={own: value, "seed": 1})
+    assert translator.to_hook_llm_request(request)["config"] == {name: value}
+    wanted = value * 2
+    edited = translator.from_hook_llm_request({"config": {name: wanted}}, request)
+    assert edited.model_settings == {own: wanted, "seed": 1}
+
+
+def test_what_a_provider_repeats_of_a_text_goes_with_it() -> None:
+    about = {"logprobs": {"content": ["old"]}, "finish_reason": "stop"}
+    message = AIMessage("old", response_metadata=about, additional_kwargs={"parsed": "old", "n": 1})
+    edited = translator.from_hook_llm_response({"text": "new"}, message)
+    assert edited.response_metadata == {"finish_reason": "stop"}
+    assert edited.additional_kwargs == {"n": 1}

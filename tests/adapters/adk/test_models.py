@@ -364,6 +364,19 @@ async def test_what_a_hook_says_after_a_model_is_read_with_the_next_request() ->
     assert "[System] be brief" in model.sent()
 
 
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel", "AfterAgent"])
+async def test_what_a_hook_says_while_it_ends_a_turn_is_read_in_the_next_one(event: Any) -> None:
+    hooks, model = Hooks(), Script("One.", "Two.")
+    said = iter([{} if event == "AfterAgent" else deny("not this")])
+    hooks.on(event)(lambda _event: next(({**each, **message("mind it")} for each in said), None))
+    chat = Chat(agent(model), HooklinePlugin(hooks))
+    assert texts(await chat.say("Go.")) == ["One." if event == "AfterAgent" else "not this"]
+    await chat.say("And?")
+    assert [model.sent(n).count("[System] mind it") for n in range(len(model.requests))] == (
+        [1] if event == "BeforeModel" else [0, 1]
+    )
+
+
 async def test_a_model_that_fails_and_is_recovered_is_seen_by_after_model() -> None:
     class Failing(Script):
         async def generate_content_async(

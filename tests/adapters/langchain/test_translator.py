@@ -250,6 +250,7 @@ def test_no_tools_where_the_api_wants_them_declared_is_a_choice_of_none() -> Non
     ("choice", "shown"),
     [
         (True, {"mode": "ANY"}),
+        ("auto", {"mode": "AUTO"}),
         ("required", {"mode": "ANY"}),
         ("none", {"mode": "NONE"}),
         ({"type": "any"}, {"mode": "ANY"}),

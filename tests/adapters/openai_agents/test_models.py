@@ -286,6 +286,21 @@ async def test_a_hooks_message_goes_with_the_request_and_with_the_next_one() -> 
     assert "[System] be kind" in texts(model, 1)
 
 
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel", "AfterAgent"])
+async def test_what_a_hook_says_while_it_ends_a_turn_is_read_in_the_next_one(event: Any) -> None:
+    hooks = Hooks()
+    said = iter([{} if event == "AfterAgent" else deny("not this")])
+    hooks.on(event)(lambda _event: next(({**each, **message("mind it")} for each in said), None))
+    model, config = script("One.", "Two."), RunConfig(group_id="one")
+    agent = hooked(make_agent(model), hooks)
+    played = await Runner.run(agent, "Go.", run_config=config)
+    assert played.final_output == ("One." if event == "AfterAgent" else "not this")
+    await Runner.run(agent, "And?", run_config=config)
+    assert [texts(model, n).count("[System] mind it") for n in range(len(model.calls))] == (
+        [1] if event == "BeforeModel" else [0, 1]
+    )
+
+
 async def test_spans_of_a_model_hold_no_data_where_after_model_hooks_exist() -> None:
     spans: list[Any] = []
 

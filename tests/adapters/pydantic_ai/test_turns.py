@@ -181,7 +181,7 @@ async def test_tokens_are_counted_of_the_request_that_hooks_leave(is_denied: boo
     limits = UsageLimits(input_tokens_limit=99, count_tokens_before_request=True)
     result = await agent.run("It is swordfish.", usage_limits=limits)
     assert result.output == ("no" if is_denied else "Fine.")
-    assert ["[word]" in counted for counted in model.counted] == [] if is_denied else [True]
+    assert ["[word]" in counted for counted in model.counted] == ([] if is_denied else [True])
     assert "swordfish" not in str(model.counted)
     assert len(noted) == 1
 
@@ -200,6 +200,19 @@ async def test_a_system_message_after_a_response_is_read_with_the_next_request()
     assert str(script.requests[1]).count("[System] mind the gap") == 1
     await agent.run("And then?", message_history=result.all_messages())
     assert str(script.requests[2]).count("[System] mind the gap") == 2
+
+
+@pytest.mark.parametrize("event", ["BeforeModel", "AfterModel", "AfterAgent"])
+async def test_what_a_hook_says_while_it_ends_a_turn_is_read_in_the_next_one(event: Any) -> None:
+    hooks, script = Hooks(), Script("One.", "Two.")
+    said = iter([{} if event == "AfterAgent" else deny("not this")])
+    hooks.on(event)(lambda _event: next(({**each, **message("mind it")} for each in said), None))
+    capability = HooklineCapability(hooks, session_id=lambda _ctx: "one")
+    agent = Agent(script.model, capabilities=[capability])
+    assert (await agent.run("Go.")).output == ("One." if event == "AfterAgent" else "not this")
+    await agent.run("And?")
+    counts = [str(request).count("[System] mind it") for request in script.requests]
+    assert counts == ([1] if event == "BeforeModel" else [0, 1])
 
 
 async def test_tools_that_hooks_do_not_choose_are_not_offered_and_output_tools_are() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, PermissionResultAllow
 
-from hookline import Hooks, add_context, ask, deny, rewrite, stop
+from hookline import Hooks, add_context, allow, ask, combine, deny, rewrite, stop
 from hookline.adapters.claude_agent import events, hooked
 from hookline.adapters.claude_agent.events import _compare_lines, _keep_newest
 from tests.adapters.claude_agent.playing import note
@@ -265,3 +265,154 @@ async def test_the_session_that_was_unused_for_longest_is_forgotten(
     await fire("PreToolUse", session_id="2")
     await fire("PreToolUse", session_id="3")
     assert await fire("PreToolUse", session_id="1") == {}
+
+
+async def test_the_first_of_two_stops_is_why_the_turn_ends() -> None:
+    hooks = Hooks()
+    reasons = iter(["first", "second"])
+    hooks.on("AfterTool")(lambda _event: stop(next(reasons)))
+    fire = callbacks_of(hooks)
+    await fire("PostToolUse")
+    assert await fire("PostToolUseFailure", error="no", tool_use_id="2") == {}
+    ended = await fire("PostToolBatch", tool_calls=[])
+    assert (ended["stopReason"], ended["systemMessage"]) == ("first", "first")
+
+
+async def test_what_claude_code_cannot_show_the_user_is_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Hooks()
+    said = iter([{}, {"systemMessage": "mind"}])
+    hooks.on("SubagentStart")(lambda _event: next(said))
+    fire = callbacks_of(hooks)
+    given = {"agent_id": "a", "agent_type": "t"}
+    assert await fire("SubagentStart", **given) == {}
+    assert "tells the user" not in caplog.text
+    await fire("SubagentStart", **given)
+    assert "a hook tells the user: mind" in caplog.text
+
+
+@pytest.mark.parametrize("has_after", [True, False])
+async def test_an_agent_runs_in_the_foreground_where_hooks_see_its_report(has_after: bool) -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: rewrite(prompt="be brief"))
+    if has_after:
+        hooks.on("AfterTool")(lambda _event: None)
+    given = {"prompt": "go", "description": "d", "run_in_background": True}
+    output = await callbacks_of(hooks)("PreToolUse", tool_name="Task", tool_input=given)
+    assert output["hookSpecificOutput"]["updatedInput"] == {
+        **given,
+        "prompt": "be brief",
+        "run_in_background": not has_after,
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "is_told"),
+    [
+        ("AfterTool", {"tool_response": {"status": "async_launched"}}, True),
+        ("AfterTool", {"tool_response": {"status": "done"}}, False),
+        ("AfterTool", {"tool_name": "Monitor", "tool_response": "x"}, True),
+        ("BeforeTool", {"tool_name": "Monitor", "tool_response": "x"}, False),
+    ],
+    ids=str,
+)
+async def test_output_in_the_background_is_told_of_where_hooks_would_see_it(
+    event: Any, fields: dict[str, Any], is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks()
+    hooks.on(event)(lambda _event: None)
+    fire = callbacks_of(hooks)
+    call = {"tool_name": "Task", "tool_input": {"prompt": "go"}, **fields}
+    for id in "12":
+        await fire("PreToolUse", **{**call, "tool_use_id": id})
+        await fire("PostToolUse", **{**call, "tool_use_id": id})
+    assert caplog.text.count("do not see the background output") == is_told
+
+
+@pytest.mark.parametrize("strict", [True, False])
+async def test_every_replacement_of_a_batch_is_looked_for(
+    strict: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = Hooks(strict=strict)
+    hooks.on("AfterTool")(lambda _event: deny("[hidden]"))
+    fire = callbacks_of(hooks)
+    for id in "12":
+        await fire("PreToolUse", tool_use_id=id)
+        await fire("PostToolUse", tool_use_id=id)
+    shown = {"1": "[hidden]", "2": "a", "3": "b"}
+    calls = [{"tool_use_id": id, "tool_name": "Bash", "tool_response": shown[id]} for id in shown]
+    ended = await fire("PostToolBatch", tool_calls=calls)
+    assert caplog.text.count("did not use the result") == 1
+    assert ("did not use the result" in ended.get("stopReason", "")) == strict
+    assert caplog.text.count("that of Bash") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [
+        (None, None),
+        (deny("no"), {"behavior": "deny", "message": "no", "interrupt": False}),
+        (stop("enough"), {"behavior": "deny", "message": "enough", "interrupt": True}),
+        (allow(), {"behavior": "allow"}),
+        (
+            combine(allow(), rewrite(command="pwd")),
+            {"behavior": "allow", "updatedInput": {"command": "pwd"}},
+        ),
+    ],
+    ids=str,
+)
+async def test_hooks_answer_a_question_of_claude_codes(said: Any, decision: Any) -> None:
+    hooks = Hooks()
+    hooks.on("PermissionRequest")(lambda _event: said)
+    noted = note(hooks, "Notification")
+    output = await callbacks_of(hooks)("PermissionRequest")
+    assert output.get("hookSpecificOutput", {}).get("decision") == decision
+    assert len(noted) == 1
+
+
+async def test_a_question_of_a_hook_is_announced_once_and_another_by_itself() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda _event: combine(ask("sure?"), rewrite(command="pwd")))
+    noted = note(hooks, "Notification")
+    fire = callbacks_of(hooks, permission_prompt_tool_name="mcp__x__ask")
+    await fire("PreToolUse")
+    for count, command in ((1, "pwd"), (2, "pwd"), (3, "ls")):
+        await fire("PermissionRequest", tool_input={"command": command})
+        assert len(noted) == count
+
+
+@pytest.mark.parametrize(
+    ("said", "output"),
+    [
+        (None, {}),
+        (stop("enough"), {"continue_": False, "stopReason": "enough", "systemMessage": "enough"}),
+        (deny("again"), {"decision": "block", "reason": "again"}),
+    ],
+)
+async def test_an_event_of_claude_codes_own_is_left_stopped_or_sent_back(
+    said: Any, output: Any
+) -> None:
+    hooks = Hooks()
+    hooks.on("SubagentStop")(lambda _event: said)
+    given = {"agent_id": "a", "agent_type": "t", "stop_hook_active": False}
+    assert await callbacks_of(hooks)("SubagentStop", **given) == output
+
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({"tool_response": None}, ""),
+        ({"tool_response": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"tool_response": [{"type": "text", "text": "a"}, {"type": "image"}]}, None),
+        ({"tool_response": {"n": 1}}, '{"n":1}'),
+    ],
+    ids=str,
+)
+async def test_hooks_read_a_result_as_the_model_does(fields: dict[str, Any], read: Any) -> None:
+    hooks = Hooks()
+    noted = note(hooks, "AfterTool")
+    await callbacks_of(hooks)("PostToolUse", tool_name="mcp__x__look", tool_input={}, **fields)
+    [event] = noted
+    shown = event["tool_response"]["llmContent"]
+    assert shown == (fields["tool_response"] if read is None else read)

@@ -164,8 +164,11 @@ def test_arguments_go_on_fragment_by_fragment(kind: str, prefix: str, field: str
     )
     assert merged["output"] == [{**item, field: '{"a":1}'}]
     done = responses.split({"output": [merged["output"][0]]})
-    said = [each["type"] for each in done if prefix in each["type"]]
-    assert said == [f"response.{prefix}.delta", f"response.{prefix}.done"]
+    delta, last = (each for each in done if prefix in each["type"])
+    assert (delta["type"], last["type"]) == (f"response.{prefix}.delta", f"response.{prefix}.done")
+    assert (delta["delta"], last[field]) == ('{"a":1}', '{"a":1}')
+    assert last.get("name") == ("ls" if kind == "function_call" else None)
+    assert done[2]["item"][field] == ""
 
 
 def test_thoughts_are_told_in_their_summary() -> None:

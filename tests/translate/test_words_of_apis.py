@@ -1,5 +1,6 @@
 """The names that each message API has for settings, counts, tool choices and empty answers."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -255,12 +256,43 @@ def test_speech_stays_only_with_the_words_that_it_says() -> None:
     assert edit() == {"role": "assistant", "content": None}
 
 
-def test_a_chunk_of_a_stream_is_no_response() -> None:
-    for choice in ({"delta": {"content": "a"}}, 5, {"message": "a"}):
-        with pytest.raises(TranslationError, match="cannot be dict here"):
-            CHAT.to_hook_llm_response({"choices": [choice]})
-    with pytest.raises(TranslationError, match="cannot be dict here"):
-        CLAUDE.to_hook_llm_response({"role": "user", "content": []})
+@pytest.mark.parametrize(
+    ("translator", "value"),
+    [
+        (CHAT, {"choices": [{"delta": {"content": "a"}}]}),
+        (CHAT, {"choices": [5]}),
+        (CHAT, {"choices": [{"message": "a"}]}),
+        (CHAT, {"choices": {}}),
+        (CHAT, SimpleNamespace(choices=[])),
+        (ITEMS, {}),
+        (ITEMS, {"output": "a"}),
+        (ITEMS, SimpleNamespace(output=[])),
+        (CLAUDE, {"role": "user", "content": []}),
+        (CLAUDE, {"role": "assistant", "content": "a"}),
+        (CLAUDE, {"role": "assistant"}),
+        (CLAUDE, SimpleNamespace(role="assistant", content=[])),
+    ],
+    ids=str,
+)
+def test_what_is_no_whole_response_is_refused(translator: Any, value: Any) -> None:
+    kind = type(value).__name__
+    with pytest.raises(TranslationError, match=f"a model response cannot be {kind} here"):
+        translator.to_hook_llm_response(value)
+
+
+@pytest.mark.parametrize(
+    ("translator", "value"),
+    [
+        *((CHAT, value) for value in ({}, {"messages": {}}, [], SimpleNamespace(messages=[]))),
+        *((ITEMS, value) for value in ({**ITEM, "messages": [1]}, [], SimpleNamespace(input=""))),
+        *((CLAUDE, value) for value in ({}, {"messages": "a"}, SimpleNamespace(messages=[]))),
+    ],
+    ids=str,
+)
+def test_what_is_no_request_is_refused(translator: Any, value: Any) -> None:
+    kind = type(value).__name__
+    with pytest.raises(TranslationError, match=f"a model request cannot be {kind} here"):
+        translator.to_hook_llm_request(value)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,295 @@
+"""What is read from ADK's events, contents and contexts, and what is written to them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+from google.genai import types
+from pydantic import BaseModel
+
+from hookline import Hooks, add_context, replace_result, stop
+from hookline.adapters.adk import HooklinePlugin
+from hookline.adapters.adk.modelcalls import (
+    ANSWER_TOOL,
+    _allow_answer,
+    _check_answer,
+    _read_answer,
+    _show_answer,
+    _with_answer_call,
+    hold_back,
+    mend_output,
+)
+from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark
+from hookline.adapters.adk.toolcalls import (
+    ToolCalls,
+    _describe_server,
+    _find_call,
+    _find_question,
+    _read_record,
+)
+from hookline.adapters.adk.turns import read_prompt
+from hookline.adapters.gates import Conversation
+
+SAID = types.Part(text="so")
+RESULT = types.Part(function_response=types.FunctionResponse(id="1", name="f", response={"a": 1}))
+
+
+def called(id: str, name: str = "f") -> Event:
+    part = types.Part(function_call=types.FunctionCall(id=id, name=name, args={"x": 1}))
+    return Event(author="root", content=types.Content(role="model", parts=[part]))
+
+
+def asked(id: str) -> Event:
+    event = Event(author="root", actions=EventActions())
+    event.actions.requested_tool_confirmations = {id: "sure?"}  # type: ignore[dict-item]
+    return event
+
+
+@pytest.mark.parametrize(
+    ("parts", "prompt"),
+    [
+        ([SAID, types.Part(text=""), SAID], "so\n\nso"),
+        ([SAID, RESULT], "so"),
+        ([RESULT], None),
+        ([types.Part(text=""), RESULT], None),
+        ([types.Part(inline_data=types.Blob(data=b"", mime_type="image/png"))], ""),
+        (None, ""),
+    ],
+)
+def test_a_prompt_is_the_text_of_a_message_and_results_alone_are_none(
+    parts: Any, prompt: str | None
+) -> None:
+    assert read_prompt(types.Content(role="user", parts=parts)) == prompt
+
+
+async def test_every_result_in_a_message_is_seen_and_only_those_of_known_calls() -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool", matcher="f")(lambda _event: replace_result("new"))
+    events = [called("1"), called("2", "g"), called("3", "adk_request_confirmation"), called("4")]
+    results = [
+        types.Part(function_response=types.FunctionResponse(id=id, name="f", response={"a": 1}))
+        for id in ("0", "2", "3", "1", "4")
+    ]
+    message = types.Content(role="user", parts=[SAID, *results])
+    run = Run(Conversation(hooks))
+    assert await ToolCalls(None).see_results(run, events, message) is True
+    read = [p.function_response.response for p in message.parts or [] if p.function_response]
+    assert read == [{"a": 1}] * 3 + [{"result": "new"}] * 2
+    unknown = types.Content(role="user", parts=[SAID, results[0]])
+    assert await ToolCalls(None).see_results(run, events, unknown) is False
+
+
+def context_of(*events: Event, id: str | None = "1") -> Any:
+    return SimpleNamespace(function_call_id=id, session=SimpleNamespace(events=[*events]))
+
+
+def test_the_question_about_a_call_comes_after_the_call() -> None:
+    call, question, other = called("1"), asked("1"), asked("2")
+    assert _find_question(context_of(call, question, other)) is question
+    assert _find_question(context_of(question, call, other)) is None
+    assert _find_question(context_of(other)) is None
+    assert _find_question(context_of(question, called("2"))) is question
+
+
+def test_a_call_is_found_again_by_its_id() -> None:
+    first, second, other = called("1"), called("1"), called("2")
+    assert _find_call(context_of(first, second, other)) is second
+    assert _find_call(context_of(other)) is None
+    nameless = Event(author="root", content=types.Content(parts=[SAID]))
+    assert _find_call(context_of(nameless, called(""), id=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "record"),
+    [({"1": {"a": 1}}, {"a": 1}), ({"2": {"a": 1}}, None), ({"1": "a"}, None), ("a", None)],
+)
+def test_what_hooks_answered_is_read_from_the_question(calls: Any, record: Any) -> None:
+    question = asked("1")
+    mark(question, calls=calls)
+    assert _read_record(question, context_of()) == record
+
+
+@pytest.mark.parametrize(
+    ("params", "described"),
+    [
+        (
+            SimpleNamespace(server_params=SimpleNamespace(command="npx", args=["-y", "x"], cwd="")),
+            {"server_name": "npx -y x", "command": "npx", "args": ["-y", "x"]},
+        ),
+        (SimpleNamespace(command="npx"), {"server_name": "npx", "command": "npx"}),
+        (SimpleNamespace(url="https://x/"), {"server_name": "https://x/", "url": "https://x/"}),
+        (None, {"server_name": ""}),
+    ],
+)
+def test_hooks_are_told_the_server_of_an_mcp_tool(params: Any, described: Any) -> None:
+    manager = SimpleNamespace(_connection_params=params)
+    tool: Any = SimpleNamespace(
+        raw_mcp_tool=SimpleNamespace(name="look"), _mcp_session_manager=manager
+    )
+    assert _describe_server(tool) == {**described, "tool_name": "look"}
+    assert _describe_server(BaseTool(name="shell", description="")) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "result", "kept", "ends"),
+    [
+        (None, None, [], None),
+        (add_context("try again"), None, ["try again"], None),
+        (replace_result("no disk"), {"error": "no disk"}, [], None),
+        (stop("enough"), {"error": "enough"}, [], "enough"),
+    ],
+    ids=str,
+)
+async def test_what_hooks_make_of_a_tool_that_raised(
+    said: Any, result: Any, kept: list[str], ends: str | None
+) -> None:
+    hooks = Hooks()
+    hooks.on("AfterTool")(lambda _event: said)
+    run = Run(Conversation(hooks))
+    step = ToolStep(BaseTool(name="f", description=""), {}, context_of(), may_answer=True)
+    assert await ToolCalls(None).fail(run, step, OSError("full")) is None
+    assert not step.has_failed
+    step.gate = await run.face.tool_gate("f", {})
+    step.context.actions = EventActions()  # type: ignore[misc]
+    assert await ToolCalls(None).fail(run, step, OSError("full")) == result
+    assert (run.conversation.take(), run.stop) == (kept, ends)
+    assert (step.has_failed, step.is_settled) == (True, result is not None)
+
+
+class Seat(BaseModel):
+    row: int
+
+
+def model_step(**agent: Any) -> ModelStep:
+    held: Any = SimpleNamespace(**agent)
+    return ModelStep(EventActions(), LlmRequest(), held)
+
+
+def test_an_answer_is_stored_as_its_text_or_as_the_json_of_its_schema() -> None:
+    assert _read_answer(model_step(), '{"row": 3}') == '{"row": 3}'
+    with_schema = model_step(output_schema=Seat)
+    assert _read_answer(with_schema, '{"row": 3}') == {"row": 3}
+    assert _read_answer(with_schema, "so") is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "is_valid"),
+    [
+        (Seat, '{"row": 3}', True),
+        (Seat, '{"row": "x"}', False),
+        (list[Seat], '[{"row": 3}]', True),
+        (list[Seat], '{"row": 3}', False),
+        ({"type": "OBJECT"}, '{"row": "x"}', True),
+        ({"type": "OBJECT"}, "so", False),
+    ],
+    ids=str,
+)
+def test_a_text_must_match_the_schema_of_the_answer(schema: Any, text: str, is_valid: bool) -> None:
+    if is_valid:
+        _check_answer(schema, text)
+    else:
+        with pytest.raises(ValueError, match=r"row|Expecting|list|array"):
+            _check_answer(schema, text)
+
+
+def stored(step: ModelStep, run: Run, text: str, value: Any, own: str) -> Any:
+    content = types.Content(role="model", parts=[types.Part(text=text)])
+    event = Event(author="root", content=content)
+    event.actions.state_delta = {"k": value}
+    mend_output(run, step, event, own)
+    return event.actions.state_delta
+
+
+def test_the_texts_that_adk_joined_are_corrected_one_after_the_other() -> None:
+    run, step = Run(Conversation(Hooks())), model_step(output_key="k")
+    assert stored(step, run, "[1]", "one", "one") == {"k": "[1]"}
+    assert stored(step, run, "[2]", "onetwo", "two") == {"k": "[1][2]"}
+    assert stored(step, run, "three", "onetwothree", "three") == {"k": "[1][2]three"}
+    assert stored(step, Run(Conversation(Hooks())), "b", "ab", "b") == {"k": "ab"}
+    assert stored(model_step(output_key="x"), run, "[1]", "one", "one") == {"k": "one"}
+    assert stored(model_step(), run, "[1]", "one", "one") == {"k": "one"}
+    structured = model_step(output_key="k", output_schema=Seat)
+    assert stored(structured, run, '{"row": 4}', {"row": 3}, '{"row": 3}') == {"k": {"row": 4}}
+    value = {"row": 3}
+    assert stored(structured, run, "same", value, "same")["k"] is value
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_answer_that_the_next_node_has_read_is_told_if_hooks_changed_it(
+    strict: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = Run(Conversation(Hooks(strict=strict)))
+    event = Event(author="root", content=types.Content(parts=[SAID]), output="so")
+    mend_output(run, model_step(), event, "so")
+    assert (event.output, run.stop, caplog.text) == ("so", None, "")
+    mend_output(run, model_step(), event, "secret")
+    assert event.output == "so"
+    assert "reads the unchanged answer" in caplog.text
+    assert (run.stop is not None) == strict
+
+
+def test_the_tool_of_structured_answers_stays_allowed_beside_others() -> None:
+    def names_of(*names: str) -> Any:
+        calling = types.FunctionCallingConfig(allowed_function_names=[*names] or None)
+        config = types.GenerateContentConfig(
+            tool_config=types.ToolConfig(function_calling_config=calling)
+        )
+        _allow_answer(config)
+        assert config.tool_config is not None
+        held = config.tool_config.function_calling_config
+        return held and held.allowed_function_names
+
+    assert names_of("a") == ["a", ANSWER_TOOL]
+    assert names_of() is None
+    bare = types.GenerateContentConfig()
+    _allow_answer(bare)
+    assert bare.tool_config is None
+
+
+ANSWER = types.Part(function_call=types.FunctionCall(id="1", name=ANSWER_TOOL, args={"row": 3}))
+THOUGHT = types.Part(text="hm", thought=True)
+
+
+def test_a_structured_answer_is_shown_as_json_and_is_a_call_again() -> None:
+    own = types.Content(role="model", parts=[THOUGHT, ANSWER])
+    shown = _show_answer(own)
+    assert (shown.parts or [])[1].text == '{"row":3}'
+    plain = types.Content(role="model", parts=[THOUGHT, SAID])
+    assert _show_answer(plain) is plain
+    told = types.Part(text='well {"row": 4}')
+    left = _with_answer_call(types.Content(parts=[SAID, told, THOUGHT]), own).parts or []
+    assert [part.text for part in left] == ["so", "well ", None, "hm"]
+    call = left[2].function_call
+    assert call is not None
+    assert (call.id, call.name, call.args) == ("1", ANSWER_TOOL, {"row": 4})
+    for parts in ([], [THOUGHT], [types.Part(text="")]):
+        with pytest.raises(ValueError, match="its text is empty"):
+            _with_answer_call(types.Content(parts=parts), own)
+
+
+def test_a_chunk_that_is_held_back_quotes_nothing() -> None:
+    grounding = types.GroundingMetadata(web_search_queries=["q"])
+    chunk = LlmResponse(
+        content=types.Content(parts=[SAID]),
+        partial=True,
+        grounding_metadata=grounding,
+        custom_metadata={"a": "so"},
+        avg_logprobs=0.5,
+        output_transcription=types.Transcription(text="so"),
+    )
+    hold_back(chunk)
+    assert chunk.model_dump(exclude_none=True) == {"partial": True}
+
+
+def test_events_belong_to_the_conversation_of_the_last_run_that_is_known() -> None:
+    plugin = HooklinePlugin(Hooks())
+    one, two = (plugin._add_run(id, f"session {id}").conversation for id in "12")
+    events = [Event(author="root", invocation_id=id) for id in ("1", "2", "3")]
+    assert plugin.find_conversation_of(events) is two
+    assert plugin.find_conversation_of(events[:1]) is one
+    assert plugin.find_conversation_of(events[2:]) is plugin.find_conversation_of([])

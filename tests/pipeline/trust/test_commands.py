@@ -74,6 +74,18 @@ def names_in(commands: Commands) -> str:
         ("command -p ./x", "code:./x", ""),
         ("flock lock -c './x'", "code:./x maybe:lock program:flock", ""),
         ("flock lock ./x", "code:./x maybe:lock program:flock", ""),
+        ("flock lock --command './x y'", "code:./x data:y maybe:lock program:flock", ""),
+        ("flock -n lock sh x", "code:x maybe:lock program:flock program:sh", ""),
+        ("flock lock -n x", "data:x maybe:lock program:-n program:flock", ""),
+        ("flock lock", "maybe:lock program:flock", ""),
+        ("ionice -c 2 ./x", "code:./x data:2 program:ionice", ""),
+        ("ionice -c2 ./x", "code:./x data:2 program:ionice", ""),
+        ("taskset -c 0 ./x", "code:./x maybe:0 program:taskset", ""),
+        (
+            "parallel -S host ./x",
+            "code:./x data:host program:parallel",
+            "parallel ./x: names that are found when it runs",
+        ),
         (
             "xargs -I% sh %",
             "program:sh program:xargs",

@@ -417,6 +417,7 @@ class Commands(Words):
     ) -> None:
         """Follow the command that a wrapper starts."""
         with_value, before = kinds.WRAPPERS[name]
+        with_code = kinds.CODE_OPTIONS_OF_WRAPPERS.get(name, ())
         replaced = "{}"
         at = 0
         while at < len(rest):
@@ -435,6 +436,9 @@ class Commands(Words):
                     break
                 self._add_operand(rest[at], Use.MAYBE, is_text=True)
                 before, at = before - 1, at + 1
+                # Behind its operands a word with a dash is the command, or holds it.
+                if not before and at < len(rest) and rest[at].text not in with_code:
+                    break
                 continue
             at += 1
             if text == "--":
@@ -453,7 +457,7 @@ class Commands(Words):
                 field, at = rest[at], at + 1
             if option in ("-C", "--chdir", "-D") and name in ("env", "sudo"):
                 self._change_directory([field])
-            elif option in ("-S", "--split-string", "-c", "--command") and field.text:
+            elif option in with_code and field.text:
                 self._evaluate(name, [field, *rest[at:]])
                 return
             elif option in ("-I", "-J", "--replace") and name in kinds.FROM_INPUT:

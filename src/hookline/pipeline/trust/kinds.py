@@ -153,6 +153,10 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
         ((), 0),
     ),
 }
+CODE_OPTIONS_OF_WRAPPERS = {
+    "env": frozenset({"-S", "--split-string"}),
+    "flock": frozenset({"-c", "--command"}),
+}
 # They run a command that is the value of an option.
 EVALUATING = frozenset({"su", "runuser", "script"})
 # They start what their configuration names, which may be in the project.

@@ -373,3 +373,14 @@ def test_a_command_is_followed_up_to_a_limit(make: Callable[[int], str], most: i
     follow(make(most))
     with pytest.raises(TooMuchError):
         follow(make(most + 1))
+
+
+def test_a_variable_has_up_to_so_many_values_and_is_unknown_with_one_more() -> None:
+    commands = follow("")
+    values = [f"n{each}" for each in range(256)]
+    for value in values:
+        commands.assign("F", value)
+    commands.assign("F", values[-1])
+    assert (commands.values["F"], "F" in commands.unknown) == (values, False)
+    commands.assign("F", "one more")
+    assert (commands.values["F"], commands.unknown["F"]) == (["n0"], "loop")

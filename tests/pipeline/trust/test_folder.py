@@ -180,6 +180,27 @@ def test_a_reviewed_project_above_that_lost_its_settings_still_guards(reviewed: 
     assert entry.hook.why == gone
 
 
+def test_a_broken_record_of_a_hidden_project_hides_none_of_the_others(reviewed: Project) -> None:
+    here = reviewed.path / "nearer/here"
+    here.mkdir(parents=True)
+    near, said = TrustStore().file_of(str(here.parent)), list[str]()
+    assert near is not None
+    Path(near).write_text("{")
+    trust = FolderTrust(TrustStore(), project_dir=str(here), cwd=str(here), warn=said.append)
+    trust.use([], is_on=lambda _hook: True)
+    assert [entry.name for entry in trust.get_guards()] == ["guard"]
+    assert [near in warning and "is damaged" in warning for warning in said] == [True]
+
+
+def test_a_reviewed_hook_of_an_event_that_is_no_more_blocks_nothing(reviewed: Project) -> None:
+    trust = Trust(reviewed)
+    assert trust.file is not None
+    file = Path(trust.file)
+    file.write_text(file.read_text().replace('"BeforeTool"', '"BeforeDawn"'))
+    trust.use([], is_on=lambda _hook: True)
+    assert (trust.withheld(), trust.is_all_trusted) == ([], True)
+
+
 def test_a_broken_record_is_warned_of_once_and_trusts_nothing(reviewed: Project) -> None:
     trust = Trust(reviewed)
     assert trust.file is not None

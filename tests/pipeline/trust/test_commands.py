@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.pipeline.trust.commands import Commands
-from hookline.pipeline.trust.wording import TooMuchError
+from hookline.pipeline.trust.commands import Commands, shorten
+from hookline.pipeline.trust.wording import Field, TooMuchError
 
 
 def follow(command: str) -> Commands:
@@ -33,6 +33,7 @@ def names_in(commands: Commands) -> str:
     ("command", "names", "uncovered"),
     [
         ("time -p a/x", "code:a/x", ""),
+        ("time", "", ""),
         ("! a/x", "code:a/x", ""),
         ("coproc a/x", "code:a/x", ""),
         (
@@ -48,6 +49,12 @@ def names_in(commands: Commands) -> str:
         ("[[ -f a/b && $(x) ]]", "program:x seen:]] seen:a/b", ""),
         ("f() { a/x; }; f", "code:a/x program:f", ""),
         ("function f { a/x; }", "code:a/x", ""),
+        ("sh $A; A=x", "maybe:x program:sh", "$A: a variable without a known value"),
+        ("f() { sh $A; }; A=x; f", "code:x maybe:x program:f program:sh", ""),
+        ("function f { sh $A; }; A=x; f", "code:x maybe:x program:f program:sh", ""),
+        ("trap 'sh $A' EXIT; A=x", "code:x maybe:x program:sh", ""),
+        ("until y; do ./$A; A=x; done", "code:./ code:./x maybe:x program:y", ""),
+        ("select i in 1 2; do ./a$i; done", "code:./a code:./a1 code:./a2 maybe:1 maybe:2", ""),
         ("A=1 B=a/b c", "maybe:1 program:c seen:a/b", ""),
         ("A=x; A+=y; ./$A", "code:./x code:./xy maybe:x maybe:xy", ""),
         ("A=$(x) ./y", "code:./y program:x", ""),
@@ -66,6 +73,28 @@ def names_in(commands: Commands) -> str:
         ("env A=$(x) ./y", "code:./y program:env program:x", ""),
         ("env -S 'sh x' y", "code:x data:y program:env program:sh", ""),
         ("env -- ./x", "code:./x program:env", ""),
+        ("env -- A=a/b ./x", "code:./x program:env seen:a/b", ""),
+        ("timeout -- 5 ./x", "code:./x maybe:5 program:timeout", ""),
+        (
+            "for f in $(x) b; do sh $f; done",
+            "code:b maybe:b program:sh program:x",
+            "$f: the output of a command",
+        ),
+        ("LD_PRELOAD=a:b x", "code:a code:a:b code:b program:x", ""),
+        ("GLOBIGNORE=x y", "maybe:x program:y", "GLOBIGNORE=x: it changes how names are matched"),
+        ("export A=$(x); ./$A", "program:x", "./$A: the output of a command"),
+        ("export PATH=$(x)", "program:x", "PATH=$(x): the output of a command"),
+        ("A=x; readonly A; ./$A", "code:./x maybe:x", ""),
+        ("typeset -i A=5; ./$A", "", "./$A: a value that only a shell knows"),
+        ("export A+=b; ./$A", "code:./b maybe:b", ""),
+        ("mapfile A; ./$A", "", "./$A: a value that only a shell knows"),
+        ("printf -v", "", ""),
+        ("trap -- a/x", "code:a/x", ""),
+        ("trap a/x b/y", "code:a/x", ""),
+        ("cd a b; ./x", "code:./x@/p/a", ""),
+        ("cd ~-/d; ./x", "code:./x@/p/d", ""),
+        ("sh //dev/stdin", "program:sh", "//dev/stdin: it is a different file in every process"),
+        ("sh dev/stdin", "code:dev/stdin program:sh", ""),
         ("sudo -u me -D d ./x", "code:./x@/p/d data:me program:sudo", ""),
         ("timeout -k 1 5 ./x", "code:./x data:1 maybe:5 program:timeout", ""),
         ("timeout 5 a/b", "code:a/b maybe:5 program:timeout", ""),
@@ -283,6 +312,23 @@ def test_a_command_has_these_names_and_this_is_not_covered(
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        *("<in", "A=1 <in", "$EVENT <in", "tool <in", "a/x <in", "cd / <in", "[ a ] <in"),
+        *("echo a <in", "cat <in", "find . <in", "env <in", "env ./x <in", "env -S ./x <in"),
+        *("flock lock -c ./x <in", "watch ./x <in", "xargs ./x <in", "sh -c a/x <in", "make <in"),
+        *("sh x <in", "python3 -c x <in", "python3 x.py <in", "node -e x <in", "awk 1 <in"),
+    ],
+)
+def test_what_a_command_gets_as_its_input_is_looked_at(command: str) -> None:
+    names = names_in(follow(command)).split()
+    assert [name for name in names if name.startswith(("code:in", "data:in"))] in (
+        ["data:in"],
+        ["data:in@/"],
+    )
+
+
+@pytest.mark.parametrize(
     "wrapper",
     [
         *("env -a v", "env -P v", "gtimeout -k v 5", "ionice -n v", "chrt 5", "taskset 1"),
@@ -362,12 +408,21 @@ def test_a_command_of_one_program_is_known_as_such(command: str, single: bool) -
     [
         (lambda n: "eval " * n + "x", 7),
         (lambda n: "".join(f"cd d{each}; " for each in range(n)) + "x", 4),
+        (lambda n: "".join(f"cd /d{each}; " for each in range(n)) + "x", 15),
         (lambda n: "x " + " ".join(f"n{each}" for each in range(n)), 999),
         (lambda n: "x " + "{a,b}" * n, 8),
         (lambda n: "x " + "{a}" * n, 32),
         (lambda n: "x " + "a" * n, 64 * 1024 - 2),
     ],
-    ids=["depth", "directories", "names", "words of braces", "braces", "text"],
+    ids=[
+        "depth",
+        "directories",
+        "absolute directories",
+        "names",
+        "words of braces",
+        "braces",
+        "text",
+    ],
 )
 def test_a_command_is_followed_up_to_a_limit(make: Callable[[int], str], most: int) -> None:
     follow(make(most))
@@ -384,3 +439,30 @@ def test_a_variable_has_up_to_so_many_values_and_is_unknown_with_one_more() -> N
     assert (commands.values["F"], "F" in commands.unknown) == (values, False)
     commands.assign("F", "one more")
     assert (commands.values["F"], commands.unknown["F"]) == (["n0"], "loop")
+
+
+def test_a_variable_that_grows_in_a_loop_has_too_many_values() -> None:
+    commands = follow("A=x; while y; do A=a$A; done; sh b$A; sh $B; B=z")
+    assert {"code:b", "code:bax", "code:z"} < set(names_in(commands).split())
+    said = [str(uncovered) for uncovered in commands.uncovered]
+    assert said == ["b$A: a variable with too many values"]
+
+
+def test_the_words_of_a_program_may_have_as_many_characters_as_a_command() -> None:
+    follow("").start([Field("x"), Field("a" * (64 * 1024 - 1))])
+    with pytest.raises(TooMuchError):
+        follow("").start([Field("x"), Field("a" * (64 * 1024))])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ü" * 120, "ü" * 120),
+        ("ü" * 121, "ü" * 119 + "…"),
+        ("a\nb\x1bc ü", "a\\nb\\x1bc ü"),
+        ("\n" * 60, "\\n" * 60),
+        ("\n" * 61, "\\n" * 59 + "\\…"),
+    ],
+)
+def test_a_text_is_shown_on_one_line_and_not_too_long(text: str, shown: str) -> None:
+    assert shorten(text) == shown

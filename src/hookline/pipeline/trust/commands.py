@@ -459,6 +459,7 @@ class Commands(Words):
                 self._change_directory([field])
             elif option in with_code and field.text:
                 self._evaluate(name, [field, *rest[at:]])
+                self._follow_input(simple, Use.DATA)
                 return
             elif option in ("-I", "-J", "--replace") and name in kinds.FROM_INPUT:
                 replaced = field.text or replaced
@@ -469,12 +470,11 @@ class Commands(Words):
             unknown = Field(f"{name} {fields[0].text if fields else ''}".strip(), "found")
             fields = [_mark_unknown(field, replaced, unknown) for field in fields]
             fields = [*(fields or [Field("echo")]), unknown]
-        if name == "watch":
-            self._evaluate(name, fields)
-        elif fields:
+        if fields and name != "watch":
             is_shells = name in ("command", "builtin", "time", "noglob", "exec")
             self._follow_program(fields, simple, bodies, by_shell=is_shells)
         else:
+            self._evaluate(name, fields)
             self._follow_input(simple, Use.DATA)
 
     def _interpret(

@@ -95,7 +95,13 @@ def test_a_bare_path_that_a_shell_reads_as_code_stays_as_written() -> None:
         *("python3 {0}/x.py", "python3 x.py -c {0}", "python3 -u -X dev x.py -e {0}", "cat {0}"),
         *("bash {0}/x.sh", "bash -eu x.sh -c {0}", "node x.js -e {0}", "node -r {0}/a.js x.js"),
         *("sh -c code sh {0}", "sh -ec -- code sh {0}", "python3 -c code {0}", "node -e code {0}"),
-        *("env A={0} tool", "env PATH={0}/bin tool", "timeout 5 {0}/x.sh", "sudo -u me {0}/x.sh"),
+        *(
+            "env A={0} tool",
+            "env STAGE={0} tool",
+            "env PATH={0}/bin tool",
+            "timeout 5 {0}/x.sh",
+            "sudo -u me {0}/x.sh",
+        ),
         *("awk -f {0}/x.awk", "sed -f {0}/x.sed", "jq -f {0}/x.jq", "perl -I{0}/lib x.pl"),
         *(
             "perl {0}/x.pl -e",

@@ -439,3 +439,29 @@ def test_of_the_words_of_a_command_only_what_it_starts_is_looked_for_in_the_proj
     changed = {at: str(project.path / words[at])} if at is not None else {}
     expected = [changed.get(index, word) for index, word in enumerate(words)]
     assert resolve_words(words, hook, **places) == expected
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("nohup", "setsid -w", "command", "builtin command", "busybox sh", "toybox sh", "npx tsx"),
+        *("bunx", "ionice -c 2 --classdata 1", "chrt -T 1 5", "taskset 1", "stdbuf -o L -e 0"),
+        *(
+            "time -f x",
+            "exec -a n",
+            "doas -u me",
+            "xargs -n 1 -I {}",
+            "flock -w 1 lock",
+            "env -a n",
+        ),
+        *("uv run -p 3", "uv run --env-file e", "poetry run", "pipenv run", "pdm run", "hatch run"),
+        *("fish", "lua", "luajit -i", "bun run", "ts-node", "Rscript", "julia", "osascript"),
+        *("tclsh", "pwsh", "elixir", "groovy", "ruby -C d", "perl -I d", "node -C d", "zsh", "ksh"),
+    ],
+)
+def test_what_a_program_starts_is_looked_for_in_the_project(project: Project, before: str) -> None:
+    project.write("hooks/x.sh", "")
+    hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
+    words, places = before.split(), {"cwd": "/nowhere", "project_dir": str(project.path)}
+    expected = [*words, str(project.path / "hooks/x.sh"), "hooks/x.sh"]
+    assert resolve_words([*words, "hooks/x.sh", "hooks/x.sh"], hook, **places) == expected

@@ -68,6 +68,7 @@ def test_an_argument_that_is_read_as_code_stays_as_written(before: str) -> None:
         *("fish --command={0}", "fish -c{0}", "env -S{0}", "env --split-string={0}", "php -r{0}"),
         *("emacs --eval={0}", "su --command={0}", "awk --source={0}", "sed -e{0}", "make A={0}"),
         *("node --import=data:text/javascript,{0}", "node --import data:text/javascript,{0}"),
+        *("sed -i'{0}' s/a/b/", "jq -f x.jq -L'{0}'"),
         *("sed --expression={0}", "julia -e{0}", "sed s/a/{0}/", "sed -i .bak s/a/{0}/"),
     ],
 )
@@ -112,6 +113,7 @@ def test_a_bare_path_that_a_shell_reads_as_code_stays_as_written() -> None:
         ),
         *("ln -s {0} sh", "sh", "grep -e {0} file", "xargs {0}/x.sh", "env -S tool {0}"),
         *("git -C {0}", "{0}/bin/sh", "docker -v {0}:/src image"),
+        *("python3 -u x.py -c {0}", "node --unknown=a x.js -e {0}", "awk -f{0}/x.awk data"),
         *("deno run -A {0}/x.ts", "awk -v dir={0} -f x.awk", "jq -f x.jq {0}/x.json"),
     ],
 )

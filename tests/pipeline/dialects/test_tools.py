@@ -18,6 +18,7 @@ from hookline.pipeline.dialects.tools import (
     find_response,
     host_names,
     make_response,
+    read_mcp_context,
     show_as_claude,
     show_as_host,
     split_mcp_name,
@@ -252,6 +253,73 @@ def test_a_response_of_another_shape_is_shown_as_json(claude: str) -> None:
     assert alias is not None
     assert alias.response is not None
     assert alias.response.read({"odd": 1}) == '{"odd":1}'
+
+
+BASH = {"stdout": "new", "stderr": "", "isImage": False, "noOutputExpected": False}
+PAGE = {"filePath": "/a", "content": "new", "numLines": 1, "startLine": 1, "totalLines": 1}
+
+
+@pytest.mark.parametrize(
+    ("claude", "response", "written"),
+    [
+        ("Bash", {"stdout": "x", "interrupted": True}, {**BASH, "interrupted": True}),
+        ("Bash", {"interrupted": "no", "isImage": True}, {**BASH, "interrupted": False}),
+        ("Read", {"file": {"filePath": "/a", "content": "x"}}, {"type": "text", "file": PAGE}),
+        ("Read", {"file": "x"}, {"type": "text", "file": {**PAGE, "filePath": ""}}),
+        ("Agent", {"a": 1}, {"a": 1, "content": [{"type": "text", "text": "new"}]}),
+        ("WebFetch", {"code": 404, "result": "x"}, {"code": 404, "result": "new"}),
+        ("WebSearch", {"query": "q"}, {"query": "q", "results": ["new"], "durationSeconds": 0}),
+    ],
+)
+def test_a_text_takes_the_place_of_a_response_in_the_form_that_claude_takes(
+    claude: str, response: dict[str, Any], written: dict[str, Any]
+) -> None:
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    assert alias.response.write(response, "new") == written
+
+
+@pytest.mark.parametrize(
+    ("claude", "response", "text"),
+    [
+        ("Bash", {"stdout": 5, "stderr": "e"}, "e"),
+        ("Bash", {"stdout": "", "stderr": ""}, ""),
+        ("Read", {"file": {"content": 5}}, '{"file":{"content":5}}'),
+        ("Read", {"file": "x"}, '{"file":"x"}'),
+        ("Grep", {"content": "", "filenames": ["a"]}, "a"),
+        ("Glob", {"content": 5, "filenames": [1, "b"]}, "1\nb"),
+        ("Agent", {"content": [{"text": "a"}, "b", {"text": 5}, {"text": "c"}]}, "a\nc"),
+        ("Agent", {"content": "a"}, '{"content":"a"}'),
+        ("WebFetch", {"result": 5}, '{"result":5}'),
+        ("WebSearch", {"results": "x"}, '{"results":"x"}'),
+    ],
+)
+def test_of_a_response_with_odd_parts_the_texts_are_read(
+    claude: str, response: dict[str, Any], text: str
+) -> None:
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    assert alias.response.read(response) == text
+
+
+@pytest.mark.parametrize(
+    ("fields", "context"),
+    [
+        ({"tool_name": "Bash"}, None),
+        ({"tool_name": "mcp__s__t"}, ("s", "t")),
+        ({"tool_name": "mcp__s__t", "mcp_server": {"name": "S"}}, ("S", "t")),
+        ({"tool_name": "mcp__s__t", "mcp_server": {"name": 5}}, ("s", "t")),
+        ({"tool_name": "mcp__s__t", "mcp_server": "S"}, ("s", "t")),
+        ({"tool_name": "mcp__a__b__t", "mcp_server": {"name": "a__b"}}, ("a__b", "t")),
+    ],
+)
+def test_the_server_of_an_mcp_tool_is_what_claude_calls_it_or_what_the_name_says(
+    fields: dict[str, Any], context: tuple[str, str] | None
+) -> None:
+    named = None if context is None else {"server_name": context[0], "tool_name": context[1]}
+    assert read_mcp_context(fields) == named
 
 
 VALUES = st.text(max_size=3) | st.integers() | st.booleans()

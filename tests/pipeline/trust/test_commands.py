@@ -466,3 +466,18 @@ def test_the_words_of_a_program_may_have_as_many_characters_as_a_command() -> No
 )
 def test_a_text_is_shown_on_one_line_and_not_too_long(text: str, shown: str) -> None:
     assert shorten(text) == shown
+
+
+def test_as_many_steps_as_may_be_spent_are_not_too_many() -> None:
+    commands = follow("")
+    commands.spend(40_000)
+    with pytest.raises(TooMuchError):
+        commands.spend(1)
+
+
+@pytest.mark.parametrize("name", ["PATH", "CDPATH"])
+def test_a_search_path_names_each_place_once(name: str) -> None:
+    commands = follow(f"{name}=a:b:a:; {name}=$NONE")
+    assert commands.values[name][-1] == "a:b:"
+    other = follow("A=a:b:a")
+    assert other.values["A"] == ["a:b:a"]

@@ -481,3 +481,38 @@ def test_a_search_path_names_each_place_once(name: str) -> None:
     assert commands.values[name][-1] == "a:b:"
     other = follow("A=a:b:a")
     assert other.values["A"] == ["a:b:a"]
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "uncovered"),
+    [
+        ("echo ${A:=x}; ./$A", "code:./x maybe:x", ""),
+        ("echo ${A=x}; ./$A", "code:./x maybe:x", ""),
+        ("echo ${A:-x}; ./$A", "", "./$A: a variable without a known value"),
+        ("A=y; ./${A:-x}", "code:./x code:./y maybe:y", ""),
+        ("./${EVENT:-x}", "code:./x", "./${EVENT:-x}: a value of the event"),
+        ("./$RANDOM", "", "./$RANDOM: a value that only a shell knows"),
+        ("cat $OLDPWD/x $PWD/y", "data:/p/x data:/p/y program:cat", ""),
+        ("./${A:-$(y)}", "program:y", "./${A:-$(y)}: the output of a command"),
+        ("A='a b'; ./$A", "code:./a data:b maybe:a maybe:a b maybe:b", ""),
+        ("A='a b'; ./\"$A\"", "code:./a b maybe:a maybe:a b maybe:b", ""),
+        ("A='*.sh'; cat $A", "data:found maybe:.sh program:cat seen:*.sh", ""),
+        ("A='*.sh'; cat \"$A\"", "data:*.sh maybe:.sh program:cat seen:*.sh", ""),
+        ("sh [[:x:]]", "program:sh", "[[:x:]]: a value that only a shell knows"),
+        ("sh **", "program:sh", "**: too many words"),
+        ("cat [a", "data:[a program:cat", ""),
+        ("cat '*'*.sh", "data:**.sh maybe:.sh program:cat", ""),
+        ("cat {a,b}{c,d}", "data:ac data:ad data:bc data:bd program:cat", ""),
+        ("cat {a,{b,c}}", "data:a data:b data:c program:cat", ""),
+        ("cat {a,b}x{c", "data:ax{c data:bx{c program:cat", ""),
+        ("cat {a,b", "data:{a,b program:cat", ""),
+        ("cat {1..3}a{b,c}", "maybe:ab maybe:ac program:cat", ""),
+        ("cat ~/x '~/y'", "data:/h/x data:~/y program:cat", ""),
+    ],
+)
+def test_a_word_is_all_the_words_that_a_shell_may_make_of_it(
+    command: str, names: str, uncovered: str
+) -> None:
+    commands = follow(command)
+    assert names_in(commands) == names
+    assert "; ".join(map(str, commands.uncovered)) == uncovered

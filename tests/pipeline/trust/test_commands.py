@@ -334,7 +334,15 @@ def test_what_a_command_gets_as_its_input_is_looked_at(command: str) -> None:
         *("env -a v", "env -P v", "gtimeout -k v 5", "ionice -n v", "chrt 5", "taskset 1"),
         *("stdbuf -o v", "command time -f v", "sudo -g v", "doas -u v", "flock -w v lock"),
         *("chroot d", "caffeinate -t v", "strace -e v", "parallel -j v", "watch -n v"),
-        *("setsid", "unbuffer", "busybox", "toybox", "noglob", "fakeroot", "valgrind"),
+        *("setsid", "unbuffer", "busybox", "toybox", "noglob", "fakeroot", "valgrind", "nohup"),
+        *(
+            "builtin",
+            "builtin command",
+            "unshare",
+            "systemd-run",
+            "exec -a v",
+            "nice -n v",
+        ),
     ],
 )
 def test_a_program_that_starts_another_is_followed_past_its_own_words(wrapper: str) -> None:
@@ -383,6 +391,7 @@ def test_what_a_variable_makes_programs_load_is_looked_at(use: str, variables: s
         ("git status; hg log; cat a", ["git", "hg"]),
         ("python3 -c x", ["python3 -c"]),
         ("node --eval x; node -p y", ["node --eval", "node -p"]),
+        ("ruby -e x; perl -e x; perl -E y", ["ruby -e", "perl -e", "perl -E"]),
         ("python3 <<< x", ["python3"]),
         ("sh <<< x", []),
         ("awk 'BEGIN{system(1)}'", ["awk"]),

@@ -441,62 +441,60 @@ def test_of_the_words_of_a_command_only_what_it_starts_is_looked_for_in_the_proj
     assert resolve_words(words, hook, **places) == expected
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        *("nohup", "setsid -w", "command", "builtin command", "busybox sh", "toybox sh", "npx tsx"),
-        *("bunx", "ionice -c 2 --classdata 1", "chrt -T 1 5", "taskset 1", "stdbuf -o L -e 0"),
-        *(
-            "time -f x",
-            "exec -a n",
-            "doas -u me",
-            "xargs -n 1 -I {}",
-            "flock -w 1 lock",
-            "env -a n",
-        ),
-        *("uv run -p 3", "uv run --env-file e", "poetry run", "pipenv run", "pdm run", "hatch run"),
-        *("fish", "lua", "luajit -i", "bun run", "ts-node", "Rscript", "julia", "osascript"),
-        *("tclsh", "pwsh", "elixir", "groovy", "ruby -C d", "perl -I d", "node -C d", "zsh", "ksh"),
-    ],
-)
-def test_what_a_program_starts_is_looked_for_in_the_project(project: Project, before: str) -> None:
+STARTERS = [
+    *("nohup", "setsid -w", "command", "builtin command", "busybox sh", "toybox sh", "npx tsx"),
+    *("bunx", "ionice -c 2 --classdata 1", "chrt -T 1 5", "taskset 1", "stdbuf -o L -e 0"),
+    *(
+        "time -f x",
+        "exec -a n",
+        "doas -u me",
+        "xargs -n 1 -I {}",
+        "flock -w 1 lock",
+        "env -a n",
+    ),
+    *("uv run -p 3", "uv run --env-file e", "poetry run", "pipenv run", "pdm run", "hatch run"),
+    *("fish", "lua", "luajit -i", "bun run", "ts-node", "Rscript", "julia", "osascript"),
+    *("tclsh", "pwsh", "elixir", "groovy", "ruby -C d", "perl -I d", "node -C d", "zsh", "ksh"),
+]
+
+
+def test_what_a_program_starts_is_looked_for_in_the_project(project: Project) -> None:
     project.write("hooks/x.sh", "")
     hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
-    words, places = before.split(), {"cwd": "/nowhere", "project_dir": str(project.path)}
-    expected = [*words, str(project.path / "hooks/x.sh"), "hooks/x.sh"]
-    assert resolve_words([*words, "hooks/x.sh", "hooks/x.sh"], hook, **places) == expected
+    places = {"cwd": "/nowhere", "project_dir": str(project.path)}
+    for words in (before.split() for before in STARTERS):
+        expected = [*words, str(project.path / "hooks/x.sh"), "hooks/x.sh"]
+        assert resolve_words([*words, "hooks/x.sh", "hooks/x.sh"], hook, **places) == expected
 
 
-@pytest.mark.parametrize(
-    ("command", "resolved"),
-    [
-        ("cd hooks && ./x.sh", "cd 'P/hooks' && ./x.sh"),
-        ("cd hooks; ./x.sh; ./x.sh", "cd 'P/hooks'; ./x.sh; ./x.sh"),
-        ("cd hooks/..; hooks/x.sh", "cd 'P/hooks/..'; hooks/x.sh"),
-        ("hooks/x.sh; cd hooks; ./x.sh", "'P/hooks/x.sh'; cd 'P/hooks'; ./x.sh"),
-        ("(cd hooks; (./x.sh)); hooks/x.sh", "(cd 'P/hooks'; (./x.sh)); 'P/hooks/x.sh'"),
-        ("(cd /; true); hooks/x.sh", "(cd /; true); 'P/hooks/x.sh'"),
-        ("o=$(cd hooks; ./x.sh); hooks/x.sh", "o=$(cd 'P/hooks'; ./x.sh); 'P/hooks/x.sh'"),
-        ("cd $D && ./x.sh", "cd 'P/hooks' && ./x.sh"),
-        ("sh -c 'hooks/x.sh'", "sh -c ''\\''P/hooks/x.sh'\\'''"),
-        ("cd a;" * 16 + "./x.sh", "cd 'P/a';" + "cd a;" * 15 + "./x.sh"),
-        *(
-            (command, command)
-            for command in (
-                *("cd /abs; hooks/x.sh", "cd -; hooks/x.sh", "cd hooks; cd /; ./x.sh"),
-                *("cd hooks extra; hooks/x.sh", "builtin cd /; hooks/x.sh", "popd; hooks/x.sh"),
-                *("pushd hooks; ./x.sh", "cd hooks; sh -c './x.sh'", "D=y; cd $D && ./x.sh"),
-                *("D=y; $D/x.sh", "$E/x.sh", "hooks/none.sh", "cd a;" * 17 + "./x.sh"),
-            )
-        ),
-    ],
-)
-def test_a_path_behind_cd_is_the_projects_as_long_as_it_is_known(
-    project: Project, command: str, resolved: str
-) -> None:
+BEHIND_CD = [
+    ("cd hooks && ./x.sh", "cd 'P/hooks' && ./x.sh"),
+    ("cd hooks; ./x.sh; ./x.sh", "cd 'P/hooks'; ./x.sh; ./x.sh"),
+    ("cd hooks/..; hooks/x.sh", "cd 'P/hooks/..'; hooks/x.sh"),
+    ("hooks/x.sh; cd hooks; ./x.sh", "'P/hooks/x.sh'; cd 'P/hooks'; ./x.sh"),
+    ("(cd hooks; (./x.sh)); hooks/x.sh", "(cd 'P/hooks'; (./x.sh)); 'P/hooks/x.sh'"),
+    ("(cd /; true); hooks/x.sh", "(cd /; true); 'P/hooks/x.sh'"),
+    ("o=$(cd hooks; ./x.sh); hooks/x.sh", "o=$(cd 'P/hooks'; ./x.sh); 'P/hooks/x.sh'"),
+    ("cd $D && ./x.sh", "cd 'P/hooks' && ./x.sh"),
+    ("sh -c 'hooks/x.sh'", "sh -c ''\\''P/hooks/x.sh'\\'''"),
+    ("cd a;" * 16 + "./x.sh", "cd 'P/a';" + "cd a;" * 15 + "./x.sh"),
+    *(
+        (command, command)
+        for command in (
+            *("cd /abs; hooks/x.sh", "cd -; hooks/x.sh", "cd hooks; cd /; ./x.sh"),
+            *("cd hooks extra; hooks/x.sh", "builtin cd /; hooks/x.sh", "popd; hooks/x.sh"),
+            *("pushd hooks; ./x.sh", "cd hooks; sh -c './x.sh'", "D=y; cd $D && ./x.sh"),
+            *("D=y; $D/x.sh", "$E/x.sh", "hooks/none.sh", "cd a;" * 17 + "./x.sh"),
+        )
+    ),
+]
+
+
+def test_a_path_behind_cd_is_the_projects_as_long_as_it_is_known(project: Project) -> None:
     for name in ("hooks/x.sh", f"{'a/' * 16}x.sh", f"{'a/' * 17}x.sh"):
         project.write(name, "")
     hook = CommandHook(name="h", command="x", source=HookSource.PROJECT)
     places = {"cwd": str(project.path / "below"), "project_dir": str(project.path)}
-    found = resolve_in_command(command, {"D": "hooks"}, hook, **places)
-    assert found == resolved.replace("P/", f"{project.path}/")
+    for command, resolved in BEHIND_CD:
+        found = resolve_in_command(command, {"D": "hooks"}, hook, **places)
+        assert found == resolved.replace("P/", f"{project.path}/")

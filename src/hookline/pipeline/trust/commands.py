@@ -565,7 +565,7 @@ class Commands(Words):
                 import re
 
                 for field in rest:
-                    if re.search(kinds.RUN_BY_SED, field.text):
+                    if field.text != "-e" and re.search(kinds.RUN_BY_SED, field.text):
                         self._report(
                             f"{name} {field.text}",
                             "it runs the text that it produces",

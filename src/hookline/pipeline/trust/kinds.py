@@ -138,8 +138,8 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
     "parallel": (("-j", "-a", "-I", "-S", "--jobs", "--arg-file"), 0),
     "xargs": (
         (
-            *("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R", "--replace"),
-            *("--max-args", "--max-procs", "--delimiter", "--arg-file", "--max-lines", "--eof"),
+            *("-I", "-n", "-P", "-d", "-a", "-L", "-s", "-E", "-J", "-R"),
+            *("--max-args", "--max-procs", "--delimiter", "--arg-file", "--max-chars"),
         ),
         0,
     ),

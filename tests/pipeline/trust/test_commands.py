@@ -524,6 +524,12 @@ def test_a_word_is_all_the_words_that_a_shell_may_make_of_it() -> None:
 
 
 OPTIONS = [
+    ("<in ./y b", "code:./y data:b data:in", ""),
+    (">out sh x", "code:x program:sh written:out", ""),
+    ("2>&1 ./y >>out b", "code:./y data:b written:out", ""),
+    ("<<< text ./y", "code:./y", ""),
+    ("(./x) >out", "code:./x written:out", ""),
+    ("{ ./x; } <in", "code:./x data:in", ""),
     ("(a/x", "code:a/x", "(a/x: not complete, or nested too deep"),
     ("x > >(a/x)", "code:a/x program:x", ""),
     ("f() ( a/x )", "code:a/x", ""),

@@ -524,6 +524,11 @@ def test_a_word_is_all_the_words_that_a_shell_may_make_of_it() -> None:
 
 
 OPTIONS = [
+    (
+        "make x y z",
+        "data:x data:y data:z program:make",
+        "make x y: what it runs is in other files",
+    ),
     ("<in ./y b", "code:./y data:b data:in", ""),
     (">out sh x", "code:x program:sh written:out", ""),
     ("2>&1 ./y >>out b", "code:./y data:b written:out", ""),

@@ -197,7 +197,8 @@ async def test_a_sitecustomize_of_the_users_runs_as_it_would(python: str) -> Non
 async def test_a_path_of_the_users_is_searched_as_it_would_be() -> None:
     Path("lib").mkdir()
     write("lib/queue.py", "OWN = True")
-    write("hook.py", "import queue, sys, os; print(queue.OWN, sys.path, os.environ['PYTHONPATH'])")
+    looks = "sys.path, sorted(sys.path_importer_cache), os.environ['PYTHONPATH']"
+    write("hook.py", f"import queue, sys, os; print(queue.OWN, {looks})")
     argv, env = [sys.executable, "hook.py"], {"PYTHONPATH": "lib:/elsewhere"}
     async with warm_pool() as pool:
         outcome = await warm(pool, argv, env=env)

@@ -281,3 +281,23 @@ def test_a_command_is_read_as_these_words_and_operators(command: str, tokens: st
 )
 def test_a_command_in_which_something_is_not_closed_is_not_readable(command: str) -> None:
     assert not is_readable(command)
+
+
+def test_a_word_is_exact_if_every_shell_makes_the_same_of_it() -> None:
+    exact = ["'a é'", '"a é"', "a\\b", "\\é", '"a\\b"', "a\\\nb", "a,b", '"$V"', "a:b@c%d+e=f"]
+    doubtful = ["é", "{a,b", "$'a'", '$"a"', "a^b", "a!b", '"a', "'a", "a\\", "*", "~b"]
+    with_nul = ["a\\\0", "'a\0'", '"a\0"', '"\\\0"', "a\0"]
+    for word in (*exact, *doubtful, *with_nul):
+        (token,) = read_tokens(word)
+        assert isinstance(token, Word)
+        assert token.is_exact is (word in exact), word
+
+
+def test_escapes_that_are_cut_short_or_out_of_range_are_replaced_as_far_as_they_go() -> None:
+    escapes = [
+        *((r"\x", r"\x"), (r"\x1", "\x01"), (r"\x414", "A4"), (r"\u41", "A"), (r"\1234", "S4")),
+        *((r"\777", "\udcff"), (r"\U110000", "\U0010ffff"), (r"\ud800", "?"), (r"\ca", "\x01")),
+        *((r"\c", r"\c"), (r"\q", r"\q"), (r"\a\b\e\E\f\n\r\t\v\?", "\a\b\x1b\x1b\f\n\r\t\v?")),
+    ]
+    for written, made in escapes:
+        assert words_in(f"$'{written}'", {}) == [made]

@@ -524,6 +524,9 @@ def test_a_word_is_all_the_words_that_a_shell_may_make_of_it() -> None:
 
 
 OPTIONS = [
+    ("python3 <<< 'open(\"a/b\")'", 'maybe:a/b maybe:open("a/b") program:python3', ""),
+    ("sh -c -- -x b", "data:b program:-x program:sh", ""),
+    ("bash --rcfile r -c a/x b", "code:a/x code:r data:b program:bash", ""),
     (
         "make x y z",
         "data:x data:y data:z program:make",

@@ -301,3 +301,19 @@ def test_escapes_that_are_cut_short_or_out_of_range_are_replaced_as_far_as_they_
     ]
     for written, made in escapes:
         assert words_in(f"$'{written}'", {}) == [made]
+
+
+@pytest.mark.parametrize(
+    ("vain", "kind"),
+    [
+        ("$((a)b) " * 50, "number"),
+        ("$((a)b) " * 51, "output"),
+        (f"$(({'b' * 399_999})x) ", "number"),
+        (f"$(({'b' * 400_000})x) ", "output"),
+    ],
+    ids=["50 times", "51 times", "400,000 characters", "one more"],
+)
+def test_after_too_many_vain_guesses_nothing_is_taken_for_arithmetic(vain: str, kind: str) -> None:
+    last = read_tokens(f"{vain}$((1))")[-1]
+    assert isinstance(last, Word)
+    assert last.pieces == (Unmade("$((1))", kind),)

@@ -194,10 +194,13 @@ def test_texts_of_one_kind_are_joined_and_all_else_stays_in_order(
 
 
 def test_what_only_one_chunk_says_of_a_response_is_kept() -> None:
-    first = {**chunk("a", finishReason="STOP"), "promptFeedback": {"x": 1}, "modelVersion": "old"}
-    last = {**chunk("b", safetyRatings=[]), "usageMetadata": {"n": 2}, "modelVersion": "new"}
+    said = chunk("a", finishReason="STOP", avgLogprobs=1)
+    first = {**said, "promptFeedback": {"x": 1}, "modelVersion": "old"}
+    said = chunk("b", safetyRatings=[], avgLogprobs=2)
+    last = {**said, "usageMetadata": {"n": 2}, "modelVersion": "new"}
     merged = CAMEL.merged([{**first, "usageMetadata": {"n": 1}}, last])
     [candidate] = merged["candidates"]
+    assert candidate["avgLogprobs"] == 2
     assert (candidate["finishReason"], candidate["safetyRatings"]) == ("STOP", [])
     assert (merged["promptFeedback"], merged["usageMetadata"]) == ({"x": 1}, {"n": 2})
     assert merged["modelVersion"] == "new"
@@ -268,4 +271,5 @@ async def test_a_client_that_the_provider_made_is_closed_with_it(
     client = provider._client._api_client
     await provider.aclose()
     assert client._httpx_client.is_closed
+    assert client._async_httpx_client is not None
     assert client._async_httpx_client.is_closed

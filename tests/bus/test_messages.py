@@ -16,7 +16,8 @@ from hookline.bus.messages import (
     unanswered_response,
 )
 from hookline.wire.events import HookEventName
-from hookline.wire.results import AggregatedHookResult, HookError
+from hookline.wire.hooks import CommandHook
+from hookline.wire.results import AggregatedHookResult, HookError, HookExecutionResult
 from tests.bus.answers import request
 
 
@@ -86,3 +87,21 @@ def test_a_success_has_what_the_hooks_answered_and_no_empty_warnings() -> None:
             "totalDuration": 0.5,
         },
     }
+
+
+def test_a_success_has_each_warning_with_the_name_of_its_hook() -> None:
+    results = tuple(
+        HookExecutionResult(
+            hook=CommandHook(name=name, command="true"),
+            event_name=HookEventName.BEFORE_TOOL,
+            success=True,
+            warnings=warnings,
+        )
+        for name, warnings in (("a", ("1", "2")), ("b", ()), ("c", ("3",)))
+    )
+    said = success_response("id", AggregatedHookResult(True, results=results))
+    assert said["warnings"] == [
+        {"hook": "a", "message": "1"},
+        {"hook": "a", "message": "2"},
+        {"hook": "c", "message": "3"},
+    ]

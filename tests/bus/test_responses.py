@@ -134,7 +134,10 @@ def test_only_an_answer_in_the_models_place_is_shortened_to_a_denial_that_it_is_
     final = {"hookSpecificOutput": {"llm_response": RESPONSE}}
     short = shorten_denial(executed(final), "BeforeModel", "too long")
     assert short is not None
-    assert short["output"]["finalOutput"]["decision"] == "deny"  # type: ignore[index]
+    assert short["output"]["finalOutput"] == {
+        "decision": "deny",
+        "reason": "a hook answered in the model's place, but its response is too long to send",
+    }
     assert shorten_denial(executed(final), "AfterModel", "too long") is None
     assert shorten_denial(executed({"decision": "allow"}), "BeforeModel", "too long") is None
     for nothing in ({}, {"output": None}, {"output": {"finalOutput": None}}):

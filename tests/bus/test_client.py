@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +179,25 @@ async def test_every_request_has_an_id_of_its_own() -> None:
         await request_hook_execution(bus, "BeforeTool", TOOL, timeout=0.01)
     assert len(heard) == len({*heard}) == 5
     assert all(len(one) == 32 for one in heard)
+
+
+class LateBus:
+    """Answers from another thread, after ``publish`` has returned."""
+
+    def subscribe(self, _type: Any, handler: Any) -> Callable[[], None]:
+        self._handler = handler
+        return lambda: None
+
+    async def publish(self, message: Mapping[str, Any]) -> None:
+        answer = {"correlationId": message["correlationId"], "success": True}
+        self.thread = threading.Timer(0.02, self._handler, [answer])
+        self.thread.start()
+
+
+async def test_an_answer_from_another_thread_wakes_who_waits() -> None:
+    bus = LateBus()
+    before = time.monotonic()
+    response = await request_hook_execution(bus, "BeforeTool", {}, timeout=20)
+    assert time.monotonic() - before < 10
+    assert response["success"] is True
+    bus.thread.join()

@@ -1,5 +1,6 @@
 """Real processes: whatever ends first, its code is told and nothing is left running."""
 
+import asyncio
 import json
 import os
 import signal
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookline.serving.mcp.stdio import _is_open
+from hookline.serving.mcp.server import ServerGone
+from hookline.serving.mcp.stdio import ServerNotStarted, StdioServer, _is_open
 from tests.cli.command import answer, command_hook, settings
 from tests.harness.leaks import Watch
 from tests.harness.scratch import Project
@@ -233,3 +235,23 @@ def test_a_descriptor_that_was_closed_is_known_as_closed() -> None:
         assert [_is_open(reading), _is_open(writing)] == [False, True]
     finally:
         os.close(writing)
+
+
+async def test_a_server_that_cannot_start_leaves_no_descriptor() -> None:
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(ServerNotStarted, match="cannot start '/no/such/server': "):
+        StdioServer(["/no/such/server"])
+    assert len(os.listdir("/dev/fd")) == before
+
+
+async def test_a_server_is_closed_once_and_leaves_no_descriptor() -> None:
+    before = len(os.listdir("/dev/fd"))
+    server = StdioServer(["sh", "-c", "cat; exit 3"])
+    await server.send(b'{"method":"x"}')
+    assert await server.receive() == b'{"method":"x"}'
+    last = asyncio.create_task(server.receive())
+    assert [await server.close() for _ in range(2)] == [3, 3]
+    assert await last is None
+    with pytest.raises(ServerGone, match="takes no more messages"):
+        await server.send(b"{}")
+    assert len(os.listdir("/dev/fd")) == before

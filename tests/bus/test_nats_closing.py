@@ -254,6 +254,19 @@ async def test_a_connection_that_the_server_ended_for_good_is_made_anew_with_all
         system.dispose()
 
 
+async def test_a_handler_that_comes_when_the_connection_has_ended_is_told_of(
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
+        assert bus._link is not None
+        assert bus._link._connection is not None
+        await bus._link._connection._client._process_err("'user authentication expired'")
+        await until(lambda: bus.state is ConnectionState.CLOSED)
+        bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, lambda _message: None)
+        said = f"cannot subscribe to messages of the bus: there is no connection to {nats_url}"
+        await until(lambda: said in caplog.text)
+
+
 async def test_a_server_that_vanishes_while_a_worker_drains_holds_it_up_to_the_deadline_at_most(
     tmp_path: Path,
 ) -> None:

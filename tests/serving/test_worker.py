@@ -300,3 +300,20 @@ async def test_a_worker_says_how_it_is_until_it_ends_and_leaves_no_task(
     assert "ending at once" not in "".join(told)
     assert asyncio.all_tasks() == before
     assert bus.state == "closed"
+
+
+async def test_a_hook_that_is_switched_off_is_not_counted(project: Project, url: str) -> None:
+    from hookline.serving.worker import Worker
+
+    hooks = [{**command("true"), "name": "on"}, {**command("true"), "name": "off"}]
+    config = Config(
+        working_dir=project.path, hooks={"BeforeTool": [{"hooks": hooks}]}, disabled=["off"]
+    )
+    told: list[str] = []
+    serving = Worker(NatsMessageBus.from_url(url), config, say=told.append)
+    running = asyncio.create_task(serving.run())
+    await until(lambda: told != [])
+    assert told[0].startswith("serving 1 hook of ")
+    assert serving.status().hooks == 1
+    serving.end()
+    await asyncio.wait_for(running, 20)

@@ -66,6 +66,9 @@ def test_errors_of_the_tool_and_of_the_protocol_are_told_apart() -> None:
     assert failed.error is not None
     assert (failed.error.type, failed.error.message) == ("tool_failed", "no")
     assert read_reply(Reply(text("yes", isError=False))).error is None
+    shown = read_reply(Reply({"content": [BLOCK], "isError": True})).error
+    assert shown is not None
+    assert shown.message == '[{"type":"image","data":"x"}]'
     for error, message in (({"code": 1, "message": "m"}, "m"), ({"code": 1}, '{"code":1}')):
         broken = read_reply(Reply(error=error))
         assert broken.error is not None
@@ -133,7 +136,7 @@ def test_what_hooks_add_stands_behind_all_that_the_server_said_once(
 @pytest.mark.parametrize(("given", "shown"), [(None, ["more"]), ({"a": 1}, ['{"a":1}', "more"])])
 def test_what_hooks_add_to_content_of_another_shape_is_a_list(given: Any, shown: list[str]) -> None:
     added = apply_outcome(outcome({"content": given}, added="more"), is_modern=False).result
-    assert [block["text"] for block in added["content"]] == shown
+    assert added["content"] == [{"type": "text", "text": each} for each in shown]
 
 
 def test_what_hooks_add_to_an_error_is_a_result_that_failed() -> None:

@@ -9,8 +9,10 @@ import pytest
 from hookline.bus.nats import BusConnectionError, ConnectionState
 from hookline.bus.nats.client import NatsClient, nats_errors
 from hookline.bus.nats.connection import Connection
+from hookline.bus.nats.link import Link
 from hookline.bus.nats.options import make_connection_options
-from hookline.bus.nats.protocol import Incoming
+from hookline.bus.nats.protocol import Incoming, make_subjects
+from tests.bus.answers import request
 
 ADDRESS = "nats://127.0.0.1:1"
 CONNECTED, RECONNECTING = ConnectionState.CONNECTED, ConnectionState.RECONNECTING
@@ -112,8 +114,42 @@ class PlayedTransport:
 
     is_closed = False
 
+    def __init__(self) -> None:
+        self.said: list[bytes] = []
+        self.write = self.said.append
+        self.writelines = self.said.extend
+
     def close(self) -> None:
         self.is_closed = True
+
+
+async def test_what_waits_to_be_sent_goes_before_the_question_whether_it_came() -> None:
+    client, transport = NatsClient(), PlayedTransport()
+    client._transport, client._flush_queue = cast(Any, transport), asyncio.Queue()
+    for pending in ([b"PUB a"], []):
+        client._pending, client._pending_data_size = list(pending), len(pending)
+        await client._send_ping()
+        assert transport.said == [*pending, b"PING\r\n"]
+        assert client._pending == []
+        transport.said.clear()
+
+
+async def test_after_a_failed_attempt_requests_fail_at_once_for_a_while() -> None:
+    states: list[ConnectionState] = []
+    link = Link(make_connection_options(ADDRESS), make_subjects("p"), changed=states.append)
+    rests, said = [], set()
+    for _ in range(6):
+        for _ in range(2):
+            response = await link.ask(request("BeforeAgent", {"prompt": "p"}), timeout=10)
+            said.add((response["error"]["code"], response["error"]["message"]))
+        rests.append(link._rest)
+        link._retry_at = 0.0
+    # The second of each two does not try.
+    assert states == ["connecting", "closed"] * 6
+    assert rests == [1.0, 2.0, 4.0, 5.0, 5.0, 5.0]
+    [(code, message)] = said
+    assert code == "disconnected"
+    assert message.startswith(f"cannot connect to {ADDRESS}: connection refused")
 
 
 async def test_the_loss_and_the_return_are_told_once_connected(

@@ -510,6 +510,7 @@ def test_hooks_with_other_conditions_are_other_hooks(project: Project) -> None:
 def test_a_project_alone_cannot_allow_managed_hooks_only(project: Project) -> None:
     finding = only(review_claude(project, {"allowManagedHooksOnly": True}), "overreach")
     assert "only the managed settings can disable all other hooks" in finding.message
+    assert (finding.line, finding.column) == (2, 3)
 
 
 def test_the_number_of_hooks_that_are_off_is_told(project: Project) -> None:

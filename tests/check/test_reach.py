@@ -123,7 +123,22 @@ def test_fields_that_count_only_elsewhere(project: Project) -> None:
     redaction = {"security": {"environmentVariableRedaction": {"enabled": False}}}
     trace = {"hookline": {"trace": True}}
     settings = {**on("BeforeAgent", hook(managed=True)), **redaction, **trace}
-    assert brief(review(project, settings)) == [("overreach", WARNING)] * 3
+    findings = review(project, settings)
+    assert brief(findings) == [("overreach", WARNING)] * 3
+    assert [(finding.line, finding.column) for finding in findings] == [(9, 13), (16, 5), (21, 5)]
+
+
+def test_the_user_may_say_that_too_of_all_hooks(project: Project) -> None:
+    redaction = {"security": {"environmentVariableRedaction": {"enabled": True}}}
+    assert layered(project, user={**redaction, "hookline": {"trace": True}}) == []
+    finding = only(layered(project, user={"enableHooks": False}), "disabled")
+    assert finding.message == "this disables hooks"
+
+
+def test_each_switch_of_a_project_that_reaches_nothing_is_told(project: Project) -> None:
+    off = {"enableHooks": False, "hooksConfig": {"enabled": False}}
+    findings = layered(project, project=off, user=on("BeforeAgent", hook()))
+    assert brief(findings) == [("disables-others", WARNING)] * 2
 
 
 def test_the_system_may_say_all_that(project: Project) -> None:

@@ -102,7 +102,7 @@ def test_start_up_is_measured_for_a_hook_that_was_reviewed(call: Call) -> None:
 
 
 def test_a_python_script_is_measured_cold_and_warm(call: Call, scan: Project) -> None:
-    scan.script("hooks/scan.py", "import json, sys\njson.load(sys.stdin)\n")
+    scan.script("hooks/scan.py", "import os\nprint(os.getppid(), file=open('parents', 'a'))\n")
     hook = command_hook(f"{sys.executable} hooks/scan.py", name="scan")
     scan.settings(settings("BeforeTool", hook))
     document = call("bench", "scan", "--trust", "--runs", "1", "--json").document
@@ -112,6 +112,8 @@ def test_a_python_script_is_measured_cold_and_warm(call: Call, scan: Project) ->
     *rows, _share, ratio = done.out.splitlines()[2:]
     assert [row.split()[0] for row in rows] == ["cold", "warm", "start-up"]
     assert re.match(r"warm it takes \d+% of what it takes cold", ratio)
+    parents = {*map(int, (scan.path / "parents").read_text().split())}
+    assert parents > {os.getpid()}
 
 
 def test_a_hook_that_fails_is_told(call: Call, scan: Project) -> None:

@@ -1,5 +1,7 @@
 """``hookline fire`` for people and for scripts: the exit status, stdout, and stderr."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -352,6 +354,14 @@ def test_disabled_hooks_are_said_to_be_and_the_event_goes_on(project: Project) -
     assert done.err == (
         "warning: hooks are disabled in the user's or the system's settings, so none ran\n"
     )
+
+
+def test_no_interpreter_is_kept_warm_for_one_event(project: Project, call: Call) -> None:
+    script = project.write("x.py", "import os\nprint(os.getppid(), file=open('parent', 'w'))\n")
+    hook = command_hook(f"{sys.executable} {script}", name="x", warm=True)
+    done = call(*WRITE, *rules(project, "BeforeTool", hook), "--cwd", str(project.path))
+    assert (done.status, done.err) == (0, "")
+    assert (project.path / "parent").read_text() == f"{os.getpid()}\n"
 
 
 def test_hooks_run_in_the_directory_that_is_asked_for(project: Project, tmp_path: Path) -> None:

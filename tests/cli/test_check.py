@@ -25,6 +25,7 @@ from tests.cli.command import (
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
 from tests.harness.scratch import Project
+from tests.pipeline.claude import PROJECT_FILE, user_file, write
 
 SETTINGS = """\
 {
@@ -162,6 +163,7 @@ def test_what_fits_stands_beside_its_place_and_the_rest_below_it(flawed: Project
 def test_no_line_is_wider_than_the_terminal(flawed: Project, columns: int) -> None:
     done = on_terminal("check", "--diff", cwd=flawed.path, columns=columns)
     assert [line for line in shown(done) if width_of(line) > columns] == []
+    assert '\n  \x1b[1;31m-    "BeforTool": [\x1b[0m\n' in done.out
 
 
 def test_the_document_has_all_there_is_to_know(flawed: Project, call: Call) -> None:
@@ -414,6 +416,31 @@ def test_a_record_of_trust_that_cannot_be_read_is_warned_of(
     assert (done.status, done.out) == (0, "1 hook in 1 file: no problems\n")
     assert done.err.startswith("warning: ")
     assert "must be an absolute path" in done.err
+
+
+def test_claude_codes_files_are_those_of_the_layer_that_is_asked_for(
+    project: Project, call: Call
+) -> None:
+    theirs = str(project.settings(settings("Stop", command_hook("ls")), file=PROJECT_FILE))
+    users = str(write(user_file(), settings("Stop", command_hook("cat"))))
+    below = project.path / "src"
+    below.mkdir()
+
+    def files(*arguments: str) -> list[str]:
+        found = call("check", "--claude", "--json", "--cwd", str(below), *arguments).document
+        return sorted(found["files"])
+
+    assert files() == sorted([theirs, users])
+    assert files("--only", "project") == [theirs]
+    assert files("--only", "user") == [users]
+    given = str(project.settings({}, file="s.json"))
+    assert files("--settings", given) == [given]
+
+
+def test_trust_is_no_matter_while_there_are_errors(project: Project, call: Call) -> None:
+    project.settings(settings("BeforeAgent", command_hook("./gone.sh")))
+    done = call("check", "--cwd", str(project.path))
+    assert done.out.endswith("1 hook in 1 file: 1 error\n")
 
 
 def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:

@@ -217,6 +217,7 @@ def test_a_hook_of_a_plugin_is_disabled_by_name(call: Call, claude: Project) -> 
     assert call("disable", "--plugin", "../plug", "formatted").status == 0
     (hook,) = call("list", "--json", "--plugin", "../plug").document["hooks"]
     assert hook["enabled"] is False
+    assert hook["plugin"] == str(claude.path.parent / "plug")
 
 
 def test_settings_of_claude_codes_that_are_given_stay_as_they_are(

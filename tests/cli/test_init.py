@@ -208,6 +208,7 @@ def test_a_second_hook_is_put_beside_the_first_and_comments_stay(here: Project, 
     assert set(settings_of_jsonc(settings)["hooks"]) == {"BeforeTool", "SessionStart"}
     assert "// ours" in settings.read_text()
     assert "// none yet" in settings.read_text()
+    assert not [*settings.parent.glob("*.bak")]
 
 
 def settings_of_jsonc(file: Path) -> Any:

@@ -365,6 +365,7 @@ def test_the_document_says_why_a_hook_blocks(project: Project, call: Call) -> No
     assert "no longer in the project's settings" in hook["why"]
     shown = call("list", "--cwd", str(project.path)).out
     assert ["why", "project", *hook["why"].split()] == shown.splitlines()[2].split()
+    assert shown.endswith("with `hookline trust`; they run after you trust them\n")
 
 
 def test_the_document_has_the_problems_of_the_settings(project: Project, call: Call) -> None:

@@ -192,7 +192,6 @@ def _agrees(screen: Screen, question: str) -> bool:
         raise CommandError(
             "nobody can be asked without a terminal; review this and pass --yes to trust it"
         )
-    screen.flush()
     answer = ""
     try:
         sys.stdout.write(f"{question} [y/N] ")

@@ -365,7 +365,11 @@ def test_the_document_says_why_a_hook_blocks(project: Project, call: Call) -> No
     assert "no longer in the project's settings" in hook["why"]
     shown = call("list", "--cwd", str(project.path)).out
     assert ["why", "project", *hook["why"].split()] == shown.splitlines()[2].split()
-    assert shown.endswith("with `hookline trust`; they run after you trust them\n")
+    assert shown.splitlines()[3:] == [
+        "",
+        "1 hook: 1 blocks",
+        "review the project's hooks with `hookline trust`; they run after you trust them",
+    ]
 
 
 def test_the_document_has_the_problems_of_the_settings(project: Project, call: Call) -> None:

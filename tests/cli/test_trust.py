@@ -1,17 +1,21 @@
 """``hookline trust`` and ``untrust``: what people are shown before a project's hooks may run."""
 
+import io
 import os
 import pty
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hookline.cli.failures import CommandError
 from hookline.cli.screen import Screen
 from hookline.cli.trust import (
+    _agrees,
     _describe_hook,
     _describe_project,
     _list_unreviewed,
@@ -402,3 +406,12 @@ def test_a_test_that_brings_code_is_reviewed_and_no_other(here: Project, call: C
     document = call("trust", "--json").document
     assert document["tests"] == ["b.hooktest.json"]
     assert "b.hooktest.json: nobody has reviewed this test" in document["to_review"]
+
+
+@pytest.mark.parametrize("stdin", [None, io.StringIO("y\n")])
+def test_nobody_is_asked_where_nobody_can_type(
+    stdin: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(CommandError, match="nobody can be asked without a terminal"):
+        _agrees(Screen(Terminal(), None), "Let them run?")

@@ -71,6 +71,8 @@ def judge_script(folder: Path, name: str, text: str, event: str = "PreToolUse") 
         ("PreToolUse", "x=$(date); date | wc -l > n; echo y 1> log; exit 2"),
         ("PreToolUse", "for f in a b; do touch $f; done; exit 2"),
         ("PreToolUse", "/usr/bin/touch ran; cd / && /bin/mkdir ran"),
+        ("Stop", "jq -e .stop_hook_active > /dev/null && exit 0; exit 2"),
+        ("PreCompact", "jq -r .trigger | grep -q auto && touch x"),
         ("SessionStart", "mkdir -p .cache"),
         ("SessionEnd", "date >> ended.log"),
         ("Notification", "notify-send waiting"),
@@ -133,6 +135,9 @@ def test_scripts_are_read_whatever_starts_them(tmp_path: Path) -> None:
         ("Stop", "jq -c . >> events.jsonl", "it reads more with jq"),
         ("PreToolUse", "jq -e 'keys | length > 6' && exit 2", "it reads more with jq"),
         ("PreToolUse", "jq | grep -q x && exit 2", "it reads more with jq"),
+        ("PreToolUse", "jq -c .tool_input.command | grep -q x", "it reads more with jq"),
+        ("PreToolUse", "read -r x\ncat <<E >&2\nno\nE\nexit 2", "it reads the whole event"),
+        ("PreToolUse", "echo x < file; exit 2", "it prints"),
         ("PreToolUse", "grep rm <<< $USER && exit 2", "it prints"),
         ("PreToolUse", "date | sed -f x | grep -q y && exit 2", "it runs sed with a file"),
         ("PreToolUse", "date | awk '{system(x)}' > log; exit 2", "it runs awk with a file"),
@@ -204,6 +209,12 @@ def test_a_script_that_would_do_something_else_is_refused(
 ) -> None:
     refused = judge_script(tmp_path, "guard.py", f"#!/usr/bin/env python3\n{script}\n", event)
     assert refused.partition(" ")[2].startswith(reason)
+
+
+def test_what_args_name_is_looked_for_too(tmp_path: Path) -> None:
+    assert judge("touch", tmp_path, args=["x"]) == ""
+    refused = judge("touch", tmp_path, args=["$CLAUDE_ENV_FILE"])
+    assert refused == "it uses CLAUDE_ENV_FILE, which means something else natively"
 
 
 def test_an_absolute_path_may_follow_a_change_of_the_folder(tmp_path: Path) -> None:

@@ -343,3 +343,15 @@ def test_texts_of_items_go_to_the_first_message_that_has_some() -> None:
         assert edited == {"output": left}
     with pytest.raises(TranslationError, match="output_text differs"):
         ITEMS.to_hook_llm_response({"output": [message("a")], "output_text": "b"})
+
+
+@pytest.mark.parametrize("name", ["genai", "openai-chat", "openai-responses", "anthropic"])
+def test_nothing_is_said_of_what_is_no_request_or_response(name: str) -> None:
+    translator = make_translator(name)
+    for ask in (translator.tool_names, translator.tool_selection):
+        with pytest.raises(TranslationError, match="a model request cannot be int"):
+            ask(5)
+    with pytest.raises(TranslationError, match="a model response cannot be int"):
+        translator.call_names(5)
+    with pytest.raises(TranslationError, match="a model response cannot be int"):
+        translator.drop_calls(5, ["a"])

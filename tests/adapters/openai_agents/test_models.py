@@ -260,9 +260,9 @@ async def test_tools_are_taken_away_where_hooks_restrict_them_hosted_ones_and_ha
     assert result.last_agent.name == "clerk"
 
 
-async def test_a_call_of_a_tool_that_hooks_do_not_allow_is_refused_and_the_model_reads_why() -> (
-    None
-):
+async def test_a_call_of_a_tool_that_hooks_do_not_allow_is_refused_and_the_model_reads_why(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hooks = Hooks()
     chosen = iter([{"mode": "NONE"}, {"mode": "AUTO"}])
     hooks.on("BeforeToolSelection")(
@@ -272,6 +272,7 @@ async def test_a_call_of_a_tool_that_hooks_do_not_allow_is_refused_and_the_model
     settings = ModelSettings(tool_choice="required")
     await Runner.run(hooked(make_agent(model, model_settings=settings), hooks), "Hi.")
     assert results(model) == ["The tool shell is not allowed in this call."]
+    assert caplog.text.count("the model called shell, which hooks do not allow") == 1
     assert model.calls[0].model_settings.tool_choice is None
 
 

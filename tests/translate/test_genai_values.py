@@ -164,14 +164,14 @@ def test_a_config_is_sent_in_a_form_that_the_api_accepts(
 
 def test_the_names_of_functions_are_unknown_where_only_a_server_knows_them() -> None:
     named = {"functionDeclarations": [{"name": "a"}, {"name": ""}]}
-    assert read_declared_names({"tools": [named, {"googleSearch": {}}]}) == {"a"}
+    assert read_declared_names({"tools": [named, {"googleSearch": {}}]}) == frozenset({"a"})
     assert read_declared_names({}) == frozenset()
     assert read_declared_names({"tools": [named, {"mcpServers": [{}]}]}) is None
     assert read_declared_names({"tools": [named, object()]}) is None
 
 
 def test_arguments_that_are_streamed_go_with_their_call() -> None:
-    more = {"functionCall": {"partialArgs": []}}
+    more: Any = {"functionCall": {"partialArgs": []}}
     other = {"functionCall": {"name": "b"}}
     parts = [{"text": "so"}, CALL, more, {"text": "x"}, more, other, more]
     response = {"candidates": [{"content": {"parts": parts}}, {"content": {"parts": [other]}}]}

@@ -283,9 +283,16 @@ def test_what_is_no_whole_response_is_refused(translator: Any, value: Any) -> No
 @pytest.mark.parametrize(
     ("translator", "value"),
     [
-        *((CHAT, value) for value in ({}, {"messages": {}}, [], SimpleNamespace(messages=[]))),
-        *((ITEMS, value) for value in ({**ITEM, "messages": [1]}, [], SimpleNamespace(input=""))),
-        *((CLAUDE, value) for value in ({}, {"messages": "a"}, SimpleNamespace(messages=[]))),
+        (CHAT, {}),
+        (CHAT, {"messages": {}}),
+        (CHAT, []),
+        (CHAT, SimpleNamespace(messages=[])),
+        (ITEMS, {**ITEM, "messages": [1]}),
+        (ITEMS, []),
+        (ITEMS, SimpleNamespace(input="")),
+        (CLAUDE, {}),
+        (CLAUDE, {"messages": "a"}),
+        (CLAUDE, SimpleNamespace(messages=[])),
     ],
     ids=str,
 )

@@ -482,7 +482,8 @@ def test_a_message_of_any_role_is_shown_in_a_role_of_hooks(role: str, shown: str
 def test_a_setting_is_shown_under_hooks_name_and_changed_under_its_own(
     own: str, name: str, value: Any
 ) -> None:
-    model, said = ScriptedModel(reply=Recorded()), [HumanMessage("hi")]
+    model = ScriptedModel(reply=Recorded())
+    said: list[Any] = [HumanMessage("hi")]
     request = ModelRequest(model=model, messages=said, model_settings={own: value, "seed": 1})
     assert translator.to_hook_llm_request(request)["config"] == {name: value}
     wanted = value * 2

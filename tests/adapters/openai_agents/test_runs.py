@@ -43,11 +43,11 @@ def test_a_run_that_a_tool_starts_belongs_to_the_run_of_the_same_hooks() -> None
 
 def test_a_run_goes_on_with_the_stop_of_its_state() -> None:
     assert make_run(Facts(stop="enough")).stop == "enough"
-    run = make_run()
-    run.learn(Facts())
-    assert run.stop is None
+    run, other = make_run(), make_run()
     run.learn(Facts(stop="enough", is_resumed=True))
     assert (run.stop, run.is_resumed) == ("enough", True)
+    other.learn(Facts())
+    assert (other.stop, other.is_resumed) == (None, False)
 
 
 def test_a_run_without_a_session_gets_one_of_its_own_and_tells_the_runner() -> None:

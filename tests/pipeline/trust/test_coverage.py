@@ -1018,3 +1018,11 @@ def test_a_file_that_becomes_something_else_before_it_is_opened_is_read_as_that(
     file.write_text("")
     at_step(monkeypatch, "before open", file.unlink)
     assert read_state(str(file), str(project.path)) is None
+
+
+def test_what_is_behind_a_file_that_a_command_writes_is_covered(project: Project) -> None:
+    for name in ("hooks/a.log", "hooks/b.sh", "hooks/x.sh"):
+        project.write(name, "")
+    (project.path / "hooks/aa").symlink_to("nowhere")
+    found = covered(project, "sh hooks/x.sh > hooks/a.log")
+    assert set(found.files) == {"hooks/b.sh", "hooks/x.sh"}

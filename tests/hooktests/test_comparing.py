@@ -91,6 +91,7 @@ def test_these_agree(expected: Any, actual: Any) -> None:
         ({"not": {"a": 1}}, {"a": 1, "b": 2}, ["it"]),
         ({"not": "x", "equals": 1}, {"not": "y"}, ["it.not", "it.equals"]),
         ({"contains": 1}, [2, "1"], ["it"]),
+        ({"contains": "y", "matches": "z"}, "y", ["it"]),
         ("", None, ["it"]),
         (0, UNSET, ["it"]),
     ],

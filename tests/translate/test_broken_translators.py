@@ -25,6 +25,7 @@ from hookline.testing.translators import (
     check_tools,
     check_valid,
     find_messages,
+    get_allowed,
     to_json,
 )
 from hookline.translate.openai_chat import OpenAIChatTranslator
@@ -342,6 +343,7 @@ def test_a_translator_that_breaks_no_law_passes() -> None:
     check_request(OpenAIChatTranslator(), TALK)
     check_request(OpenAIChatTranslator(), {"model": "m", "messages": []})
     check_response(OpenAIChatTranslator(), REPLY)
+    check_response(OpenAIChatTranslator(), {**REPLY, "usage": {"prompt_tokens": 1}})
     check_answers(OpenAIChatTranslator(), REQUEST, dict)
 
 
@@ -417,6 +419,34 @@ def test_a_request_shows_nothing_hidden_and_is_altered_by_nothing() -> None:
 def test_a_tool_config_that_forbids_all_tools_must_say_so() -> None:
     with pytest.raises(AssertionError, match="the tool config says AUTO, not NONE"):
         check_tools(spoiled("from_hook_tool_config", lambda *_given: "auto"), TALK)
+
+
+def test_a_tool_config_is_asked_for_that_forbids_all_tools() -> None:
+    asked: list[Change] = []
+
+    def note(made: object, change: Change, _own: object) -> object:
+        asked.append(change)
+        return made
+
+    check_tools(spoiled("from_hook_tool_config", note), TALK)
+    assert asked == [{"mode": "NONE", "allowedFunctionNames": []}]
+
+
+@pytest.mark.parametrize(
+    ("config", "allowed"),
+    [
+        ({}, {"a", "b"}),
+        ({"mode": "AUTO"}, {"a", "b"}),
+        ({"mode": "ANY", "allowedFunctionNames": ["b", "c"]}, {"b"}),
+        ({"mode": "NONE", "allowedFunctionNames": ["a"]}, set()),
+    ],
+)
+def test_a_model_may_call_the_declared_tools_that_are_allowed(
+    config: Json, allowed: set[str]
+) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("a", "b")]
+    shown = spoiled("to_hook_llm_request", lambda made, _base: {**made, "toolConfig": config})
+    assert get_allowed(shown, {**TALK, "tools": tools}) == allowed
 
 
 def spoil_reply(is_meant: Callable[[Change], bool], spoil: Callable[[Json], Json]) -> Any:

@@ -171,6 +171,29 @@ def test_what_is_no_test_is_told_with_its_place(test: Any, problem: str) -> None
     assert problem in told
 
 
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("a string", ["name", "event", "tool", "session_id"]),
+        ("an object", ["input", "tool_input", "llm_request", "llm_response", "expect"]),
+        ("true or false", ["claude"]),
+        ("a string that says why", ["skip"]),
+    ],
+)
+def test_each_field_has_its_own_kind_of_value(words: str, fields: list[str]) -> None:
+    for field in fields:
+        assert problem_in({**ASK, field: 5}).endswith(f": {field} must be {words}")
+
+
+def test_a_request_stands_beside_an_event_of_the_model_alone() -> None:
+    request = {"model": "m", "messages": []}
+    (test,) = read({"event": "BeforeModel", "llm_request": request, "expect": {}}).tests
+    assert test.input == {"llm_request": request}
+    events = "BeforeModel, AfterModel and BeforeToolSelection"
+    told = problem_in({**ASK, "llm_request": request})
+    assert told.endswith(f": llm_request is for {events}, not for BeforeAgent")
+
+
 def test_a_bad_test_keeps_none_of_its_neighbours_from_running() -> None:
     file = read([{"event": "x"}, {**ASK, "name": "a"}, {**ASK, "name": "a"}])
     assert [test.name for test in file.tests] == ["a"]

@@ -217,6 +217,8 @@ def test_exactly_one_of_a_test_and_its_denial_holds(expected: Any, actual: Any) 
             ["  {", '    "a": 1,', '-   "b": 2', '+   "b": 3', "  }"],
         ),
         ([1], [1, 2], ["  [", "-   1", "+   1,", "+   2", "  ]"]),
+        ("a\nb", "a", ["- a", "- b", "+ a"]),
+        ("a\nb\nc", "a\nb", ["  a", "  b", "- c"]),
     ],
 )
 def test_expected_and_found_stand_below_each_other(

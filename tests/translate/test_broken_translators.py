@@ -601,6 +601,31 @@ def test_any_value_is_passed_to_each_method(method: str, is_meant: Callable[...,
         check_any_value(spoiled(method, fail_if(is_meant)), value)
 
 
+def test_a_value_that_is_no_request_may_be_a_response() -> None:
+    with pytest.raises(AssertionError, match="an untouched value must come back as itself"):
+        check_any_value(spoiled("from_hook_llm_response", lambda made, *_given: {**made}), RESPONSE)
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("from_hook_tool_config", {"mode": "ANY"}),
+        ("from_hook_llm_request", {"model": "m"}),
+        ("from_hook_llm_response", {"text": "t"}),
+    ],
+)
+def test_any_value_is_changed_and_what_is_like_it_is_made(method: str, change: Change) -> None:
+    given: list[int] = []
+
+    def note(made: Any, *received: Any) -> Any:
+        given.extend([len(received)] if received[0] == change else [])
+        return made
+
+    value = "auto" if "config" in method else {**REQUEST, **RESPONSE}
+    check_any_value(spoiled(method, note), value)
+    assert given == [2, 1]
+
+
 @pytest.mark.parametrize("method", ["from_hook_llm_request", "from_hook_llm_response"])
 def test_any_value_that_is_read_comes_back_as_itself(method: str) -> None:
     value = {**REQUEST, **RESPONSE}

@@ -1,12 +1,16 @@
 """What a test is set up with: its scratch directory, its places and its variables."""
 
 import os
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hookline.hooktests.cases import HookTest
 from hookline.hooktests.running import HookTestRunner, name_places, put_places, working_dir
+from tests.cli.command import command_hook, settings
+from tests.harness.scratch import Project
 from tests.hooktests.test_junit import case_of
 
 
@@ -65,3 +69,25 @@ def test_a_test_that_is_skipped_fires_nothing() -> None:
     test: HookTest = case_of("t", skip="later")
     outcome = HookTestRunner(refuse).run(test)  # type: ignore[arg-type]
     assert (outcome.status, outcome.failures, outcome.document) == ("skipped", (), None)
+
+
+def test_what_keeps_a_test_from_being_set_up_is_told_with_its_place(tmp_path: Path) -> None:
+    runner = HookTestRunner(refuse, cwd=str(tmp_path), trusted=True)  # type: ignore[arg-type]
+    outcome = runner.run(case_of("t", files={"a": "", "a/b": ""}))
+    (failure,) = outcome.failures
+    assert re.fullmatch(r"the test cannot be set up: /.+/a: File exists", str(failure.message))
+    assert (outcome.untrusted, outcome.document) == (False, None)
+
+
+def test_hooks_that_the_event_would_run_are_named_if_nobody_trusts_them(project: Project) -> None:
+    hooks = [command_hook("true", name=name) for name in ("one", "two")]
+    project.settings(settings("BeforeAgent", *hooks))
+    runner = HookTestRunner(refuse, cwd=str(project.path))  # type: ignore[arg-type]
+    test = msgspec.structs.replace(case_of("t"), input={"prompt": ""})
+    chosen = msgspec.structs.replace(test, hooks=("two",))
+    outcomes = [runner.run(each) for each in (test, chosen)]
+    assert [each.failures[0].message for each in outcomes] == [
+        "one, two are not trusted and did not run",
+        "two is not trusted and did not run",
+    ]
+    assert [each.untrusted for each in outcomes] == [True, True]

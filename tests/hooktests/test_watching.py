@@ -1,5 +1,6 @@
 """What sets off another run: tests, settings, and what hooks are made of."""
 
+import json
 import os
 from pathlib import Path
 
@@ -60,3 +61,13 @@ def test_a_hook_that_is_new_in_the_settings_matters_once_they_were_looked_at(
     watched.look()
     assert watched.matters(str(script))
     assert str(project.path) in watched.roots()
+
+
+def test_where_settings_are_given_those_of_the_project_do_not_matter(project: Project) -> None:
+    given = project.write("own/given.json", json.dumps(settings("BeforeTool")))
+    watched = Watched([str(project.path)], settings_files=[str(given)])
+    own = str(project.path / ".hookline/settings.json")
+    assert [watched.matters(str(given)), watched.matters(own)] == [True, False]
+    missing = Watched([str(project.path)], test_files=[str(project.path / "none/t.json")])
+    assert str(project.path / "own") in watched.roots()
+    assert str(project.path / "none") not in missing.roots()

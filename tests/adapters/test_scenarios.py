@@ -53,11 +53,11 @@ def ended(*active: bool) -> Fields:
 
 FULL = failed(error={"message": DISK_FULL})
 OFFERED = ("BeforeToolSelection", {"available_tools": ["shell", "mail"]})
-START, ONE_TURN, END = ("SessionStart", {}), ("AfterAgent", {}), ("SessionEnd", {})
-COMPRESSED, NOTIFIED = (
-    ("PreCompress", {}),
-    ("Notification", {"notification_type": "ToolPermission"}),
-)
+START: tuple[str, Fields] = ("SessionStart", {})
+ONE_TURN: tuple[str, Fields] = ("AfterAgent", {})
+END: tuple[str, Fields] = ("SessionEnd", {})
+COMPRESSED: tuple[str, Fields] = ("PreCompress", {})
+NOTIFIED = ("Notification", {"notification_type": "ToolPermission"})
 ADDED = "output of ls, this is a sandbox"
 REPLACED = {**ran(LIST), **called("[removed]"), **said(DONE)}
 

@@ -114,7 +114,6 @@ ALLOWED = [{"type": "function", "function": A}, {"type": "custom"}]
         (CLAUDE, {"type": "any"}, {"mode": "ANY"}),
         (CLAUDE, {"type": "tool", "name": "a"}, named("a")),
     ],
-    ids=str,
 )
 def test_a_tool_choice_is_shown_as_a_mode_and_names(
     translator: Any, choice: Any, shown: Json
@@ -129,7 +128,6 @@ def test_a_tool_choice_is_shown_as_a_mode_and_names(
         *((ITEMS, choice) for choice in ("some", 5, {}, {"type": 5}, A)),
         *((CLAUDE, choice) for choice in ("auto", 5, {}, {"type": "tool"}, {"type": 5}, A)),
     ],
-    ids=str,
 )
 def test_a_tool_choice_of_an_unknown_shape_is_refused(translator: Any, choice: Any) -> None:
     with pytest.raises(TranslationError, match="has an unknown shape"):
@@ -272,7 +270,6 @@ def test_speech_stays_only_with_the_words_that_it_says() -> None:
         (CLAUDE, {"role": "assistant"}),
         (CLAUDE, SimpleNamespace(role="assistant", content=[])),
     ],
-    ids=str,
 )
 def test_what_is_no_whole_response_is_refused(translator: Any, value: Any) -> None:
     kind = type(value).__name__
@@ -294,7 +291,6 @@ def test_what_is_no_whole_response_is_refused(translator: Any, value: Any) -> No
         (CLAUDE, {"messages": "a"}),
         (CLAUDE, SimpleNamespace(messages=[])),
     ],
-    ids=str,
 )
 def test_what_is_no_request_is_refused(translator: Any, value: Any) -> None:
     kind = type(value).__name__

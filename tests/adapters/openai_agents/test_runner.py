@@ -77,7 +77,6 @@ def prepare(agent: Any, **options: Any) -> tuple[dict[str, Any], Facts]:
         ({"session": SimpleNamespace(session_id=5), "run_config": {"group_id": "g"}}, "g"),
         ({}, None),
     ],
-    ids=str,
 )
 def test_the_session_of_a_run_is_the_first_id_that_is_a_text(options: Any, id: str | None) -> None:
     _made, facts = prepare(hooked(Agent(name="clerk"), Hooks()), **options)

@@ -358,3 +358,21 @@ def test_nothing_is_said_of_what_is_no_request_or_response(name: str) -> None:
         translator.call_names(5)
     with pytest.raises(TranslationError, match="a model response cannot be int"):
         translator.drop_calls(5, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ({"type": "function_call", "name": "a"}, "a"),
+        ({"type": "custom_tool_call", "name": "a"}, "a"),
+        ({"type": "computer_call"}, "computer"),
+        ({"type": "local_shell_call"}, "local_shell"),
+        ({"type": "shell_call"}, "shell"),
+        ({"type": "apply_patch_call"}, "apply_patch"),
+    ],
+    ids=str,
+)
+def test_an_item_that_the_caller_executes_is_a_call_of_its_tool(item: Json, name: str) -> None:
+    response = {"output": [item, {"type": "web_search_call"}]}
+    assert ITEMS.call_names(response) == [name]
+    assert ITEMS.drop_calls(response, [name])["output"] == [{"type": "web_search_call"}]

@@ -301,6 +301,14 @@ def test_the_document_has_all_that_is_to_review(here: Project, call: Call) -> No
     assert call("trust", "--json", "--yes", "--check").document["trusted"] is False
 
 
+def test_the_document_of_a_review_has_its_own_time(here: Project, call: Call) -> None:
+    first = call("trust", "--yes", "--json").document
+    assert (first["trusted"], first["trusted_at"][:2]) == (True, "20")
+    change(here)
+    again = call("trust", "--yes", "--json").document
+    assert again["trusted_at"] > first["trusted_at"]
+
+
 UNCOVERED = """\
 not covered: nobody can say beforehand what these run
   BeforeTool  all

@@ -118,11 +118,12 @@ def _answer_in_json(
     changes: list[str],
 ) -> int:
     uncovered = [hook for hook in now.hooks if hook.uncovered]
+    trusted_at = known.trusted_at if known else None
     if options.yes and changes and not options.check:
         store.write(accept(now, known, uncovered=options.accept_uncovered))
         reviewed = store.read(now.project)
         assert reviewed is not None
-        changes = reviewed.changes_of(now)
+        changes, trusted_at = reviewed.changes_of(now), reviewed.trusted_at
     before = known.files if known else {}
     hooks: list[dict[str, Any]] = [
         hook.entry
@@ -137,7 +138,7 @@ def _answer_in_json(
         {
             "project": now.project,
             "trusted": not changes and bool(now.hooks),
-            "trusted_at": known.trusted_at if known else None,
+            "trusted_at": trusted_at,
             "to_review": changes,
             "hooks": hooks,
             "tests": now.tests,

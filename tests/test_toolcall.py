@@ -172,6 +172,12 @@ async def test_an_output_that_hooks_update_is_replaced_and_not_rejected() -> Non
     assert outcome.result.error is None
 
 
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_a_result_that_hooks_suppress_is_not_displayed(run: Any, is_hidden: bool) -> None:
+    hooks = hooks_that("AfterTool", {"suppressOutput": is_hidden})
+    assert run(hooks, shell, {"command": "ls"}).suppress_display is is_hidden
+
+
 def test_a_replaced_result_is_what_the_model_reads(run: Any) -> None:
     hooks = hooks_that("AfterTool", replace_result("[redacted]"))
     assert run(hooks, shell, {"command": "ls"}).llm_content == "[redacted]"

@@ -7,6 +7,7 @@ import pytest
 
 from hookline.errors import TranslationError
 from hookline.translate.choosing import make_translator
+from hookline.translate.values import SDKCall
 from tests.translate.forms import Json, said
 
 CHAT, ITEMS, CLAUDE = (
@@ -376,3 +377,18 @@ def test_an_item_that_the_caller_executes_is_a_call_of_its_tool(item: Json, name
     response = {"output": [item, {"type": "web_search_call"}]}
     assert ITEMS.call_names(response) == [name]
     assert ITEMS.drop_calls(response, [name])["output"] == [{"type": "web_search_call"}]
+
+
+@pytest.mark.parametrize(
+    ("translator", "empty"),
+    [
+        (CHAT, {"model": "", "messages": []}),
+        (ITEMS, {"model": "", "input": []}),
+        (CLAUDE, {"model": "", "messages": []}),
+    ],
+    ids=["openai-chat", "openai-responses", "anthropic"],
+)
+def test_a_new_request_has_what_the_api_requires(translator: Any, empty: Json) -> None:
+    assert translator.new_request({}) == empty
+    call = translator.new_request(SDKCall("any", {}))
+    assert (type(call), call) == (SDKCall, empty)

@@ -412,3 +412,24 @@ def test_instructions_stay_without_any_text() -> None:
     assert (left.parts, left.instructions) == ([], "Obey.")
     bare = [ModelRequest([UserPromptPart("a")])]
     assert TRANSLATOR.from_hook_llm_request({"messages": []}, bare) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "value"),
+    [
+        ("temperature", "temperature", 0.5),
+        ("max_tokens", "maxOutputTokens", 9),
+        ("top_p", "topP", 0.5),
+        ("top_k", "topK", 3),
+        ("stop_sequences", "stopSequences", ["x"]),
+        ("presence_penalty", "presencePenalty", 0.5),
+        ("frequency_penalty", "frequencyPenalty", 0.5),
+    ],
+)
+def test_a_setting_is_shown_under_hooks_name_and_changed_under_its_own(
+    own: str, name: str, value: Any
+) -> None:
+    request = PydanticAICall(messages=[], settings={own: value, "seed": 1})
+    assert TRANSLATOR.to_hook_llm_request(request)["config"] == {name: value}
+    edited = TRANSLATOR.from_hook_llm_request({"config": {name: value * 2}}, request)
+    assert edited.settings == {own: value * 2, "seed": 1}

@@ -519,6 +519,15 @@ async def test_a_conversation_is_a_session_and_goes_on_with_its_history() -> Non
     assert ids[3] == ids[4] == ids[6] != ids[0]
 
 
+async def test_the_sessions_of_an_async_with_end_with_it() -> None:
+    hooks = Hooks()
+    noted = note(hooks, "SessionEnd")
+    async with HooklineCapability(hooks) as capability:
+        await Agent(Script().model, capabilities=[capability]).run("One.")
+        assert noted == []
+    assert len(noted) == 1
+
+
 async def test_a_session_can_be_named_given_or_loaded_from_a_path(tmp_path: Path) -> None:
     hooks, script = Hooks(), Script()
     noted = note(hooks, "BeforeAgent")

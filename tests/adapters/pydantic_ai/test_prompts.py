@@ -45,7 +45,6 @@ def ask(*contents: Any) -> ModelRequest:
         ([ask("a", [ADDED, "b"])], [ADDED, "b"]),
         ([ask("a", [OTHER])], [OTHER]),
     ],
-    ids=str,
 )
 def test_the_last_prompt_is_the_users_and_neither_a_tools_nor_a_hooks(
     messages: Any, prompt: Any

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
 from hookline import HooklineError, Hooks, combine, deny, message, stop
 from hookline.adapters.gates import Conversation, complete
 from hookline.adapters.genai.models import Call, ModelCalls
+from tests.adapters.genai.playing import HTTPX
 
 Json = dict[str, Any]
 PATH = "/v1beta/models/m:generateContent"
@@ -33,28 +33,28 @@ class Line:
         self.conversation = Conversation(hooks)
         self.calls = ModelCalls(lambda: self.conversation)
         self.call = Call(self.conversation)
-        self.sent: list[httpx.Request] = []
-        self.responses: list[httpx.Response] = []
+        self.sent: list[Any] = []
+        self.responses: list[Any] = []
         self._replies = iter(replies)
 
-    def ask(self, body: Any = BODY, path: str = PATH, **headers: str) -> httpx.Response:
+    def ask(self, body: Any = BODY, path: str = PATH, **headers: str) -> Any:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        request = httpx.Request("POST", f"https://g{path}", content=content, headers=headers)
+        request = HTTPX.Request("POST", f"https://g{path}", content=content, headers=headers)
         with self.call.running():
             response = complete(self.calls.exchange(request, self._send, blocking=True))
         response.read()
         return response
 
-    def _send(self, request: httpx.Request) -> httpx.Response:
+    def _send(self, request: Any) -> Any:
         self.sent.append(request)
         reply = next(self._replies)
         if isinstance(reply, int):
-            response = httpx.Response(reply, request=request)
+            response = HTTPX.Response(reply, request=request)
         elif isinstance(reply, bytes):
-            stream = httpx.ByteStream(reply)
-            response = httpx.Response(200, request=request, stream=stream, headers={"x": "1"})
+            stream = HTTPX.ByteStream(reply)
+            response = HTTPX.Response(200, request=request, stream=stream, headers={"x": "1"})
         else:
-            response = httpx.Response(200, request=request, json=reply, headers={"x": "1"})
+            response = HTTPX.Response(200, request=request, json=reply, headers={"x": "1"})
         self.responses.append(response)
         return response
 

@@ -134,14 +134,20 @@ def test_a_declared_tool_gives_its_result_as_claudes_does() -> None:
     assert find_response(ToolAlias("New")) is None
 
 
+def response_form(claude: str) -> Any:
+    """How the responses of a tool of Claude Code are read and written."""
+    alias = show_as_host(claude, {}).alias
+    assert alias is not None
+    assert alias.response is not None
+    return alias.response
+
+
 @pytest.mark.parametrize(
     "claude", ["Bash", "Read", "Grep", "Glob", "WebFetch", "WebSearch", "Agent"]
 )
 def test_a_response_that_was_made_of_a_text_is_read_as_it(claude: str) -> None:
-    alias = show_as_host(claude, {}).alias
-    assert alias is not None
-    assert alias.response is not None
-    assert alias.response.read(make_response(claude, {}, "a\nb")) == "a\nb"
+    form = response_form(claude)
+    assert form.read(make_response(claude, {}, "a\nb")) == "a\nb"
 
 
 def test_matchers_are_compared_with_every_name_that_claude_has_for_a_tool() -> None:
@@ -236,23 +242,19 @@ def test_an_mcp_tools_name_says_its_server(name: str, split: tuple[str, str] | N
 def test_a_response_is_read_and_written_as_the_text_that_the_model_reads(
     claude: str, response: dict[str, Any], text: str
 ) -> None:
-    alias = show_as_host(claude, {}).alias
-    assert alias is not None
-    assert alias.response is not None
-    assert alias.response.read(response) == text
+    form = response_form(claude)
+    assert form.read(response) == text
     for base in (response, {}):
-        written = alias.response.write(base, "[removed]")
-        assert alias.response.read(written) == "[removed]"
+        written = form.write(base, "[removed]")
+        assert form.read(written) == "[removed]"
         assert text not in str(written)
         assert "persistedOutputPath" not in written
 
 
 @pytest.mark.parametrize("claude", ["Read", "Grep", "Agent", "WebSearch", "WebFetch"])
 def test_a_response_of_another_shape_is_shown_as_json(claude: str) -> None:
-    alias = show_as_host(claude, {}).alias
-    assert alias is not None
-    assert alias.response is not None
-    assert alias.response.read({"odd": 1}) == '{"odd":1}'
+    form = response_form(claude)
+    assert form.read({"odd": 1}) == '{"odd":1}'
 
 
 BASH = {"stdout": "new", "stderr": "", "isImage": False, "noOutputExpected": False}
@@ -274,10 +276,8 @@ PAGE = {"filePath": "/a", "content": "new", "numLines": 1, "startLine": 1, "tota
 def test_a_text_takes_the_place_of_a_response_in_the_form_that_claude_takes(
     claude: str, response: dict[str, Any], written: dict[str, Any]
 ) -> None:
-    alias = show_as_host(claude, {}).alias
-    assert alias is not None
-    assert alias.response is not None
-    assert alias.response.write(response, "new") == written
+    form = response_form(claude)
+    assert form.write(response, "new") == written
 
 
 @pytest.mark.parametrize(
@@ -298,10 +298,8 @@ def test_a_text_takes_the_place_of_a_response_in_the_form_that_claude_takes(
 def test_of_a_response_with_odd_parts_the_texts_are_read(
     claude: str, response: dict[str, Any], text: str
 ) -> None:
-    alias = show_as_host(claude, {}).alias
-    assert alias is not None
-    assert alias.response is not None
-    assert alias.response.read(response) == text
+    form = response_form(claude)
+    assert form.read(response) == text
 
 
 @pytest.mark.parametrize(

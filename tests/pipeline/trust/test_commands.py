@@ -646,6 +646,22 @@ OPTIONS = [
     ),
     ("sed -e s/a/b/ x", "data:s/a/b/ data:x program:sed", ""),
     (
+        "sed -e e x",
+        "data:e data:x program:sed",
+        "sed e: it runs the text that it produces",
+    ),
+    ("sed 1e x", "data:x maybe:1e program:sed", "sed 1e: it runs the text that it produces"),
+    (
+        "sed 'p; e' x",
+        "data:x maybe:p; e program:sed",
+        "sed p; e: it runs the text that it produces",
+    ),
+    ("sed -ne p x", "data:x maybe:e maybe:p program:sed", ""),
+    ("sed s/a/else/ x", "data:x maybe:s/a/else/ program:sed", ""),
+    ("env --split='./x a'", "code:./x data:a program:env", ""),
+    ("env --chd d ./x", "code:./x@/p/d program:env", ""),
+    ("timeout --kill 1 5 ./x", "code:./x data:1 maybe:5 program:timeout", ""),
+    (
         "sed -es/a/b/e x",
         "data:x maybe:s/a/b/e program:sed",
         "sed -es/a/b/e: it runs the text that it produces",

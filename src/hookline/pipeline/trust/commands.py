@@ -447,7 +447,11 @@ class Commands(Words):
                 return
             option, _, value = text.partition("=")
             field = Field(value)
-            if not text.startswith("--"):
+            if text.startswith("--"):
+                # GNU programs take the beginning of a long option for the whole.
+                longer = (known for known in with_value if known.startswith(option))
+                option = min(longer, key=len, default=option)
+            else:
                 # Letters may be joined, and the value may follow the last one directly.
                 letters = (i for i, letter in enumerate(text[1:], 2) if f"-{letter}" in with_value)
                 split = next(letters, len(text))
@@ -565,7 +569,7 @@ class Commands(Words):
                 import re
 
                 for field in rest:
-                    if field.text != "-e" and re.search(kinds.RUN_BY_SED, field.text):
+                    if re.search(kinds.RUN_BY_SED, re.sub(kinds.BEFORE_SED, "", field.text)):
                         self._report(
                             f"{name} {field.text}",
                             "it runs the text that it produces",

@@ -194,7 +194,9 @@ OF_THE_MOMENT = frozenset(
 # They make a shell match words in a way that is not followed here.
 OTHER_WAYS = frozenset({"GLOBIGNORE", "BASHOPTS"})
 OTHER_MATCHING = frozenset({"extglob", "dotglob", "nocaseglob", "globstar", "nocasematch"})
-RUN_BY_SED = r"[^\w\s;][0-9gpimIM]*e[0-9gpimIM]*\s*(?:[;}\n]|$)"
+RUN_BY_SED = r"(?:[^\w\s;][0-9gpimIM]*|(?:^|[;\n])[\s0-9,~+]*)e[0-9gpimIM]*\s*(?:[;}\n]|$)"
+# The option that a text for sed may be joined to.
+BEFORE_SED = r"^(?:-[A-Za-z]*?e|--expression=)"
 WITHOUT_SYNTAX = {ord(char): " " for char in ";&|<>()`=,:{}[]'\"\\$@!?*#\n\r\t"}
 
 OF_THE_SHELL = frozenset(

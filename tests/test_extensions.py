@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.programs import argv_of
+from hookline.shell.programs import argv_of
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionResult
 from tests.eleven import Json

@@ -6,8 +6,8 @@ from typing import Any
 from hookline.cli.demo.models import FAMILIES
 from hookline.hiding import SECRET_WORDS
 from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.runner import invocation
+from hookline.shell.programs import hook_variables
 from hookline.wire.hooks import CommandHook, HookSource
 from tools.reference.markdown import code, codes, page, table, tell
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, CheckedFile, HookSite, find_event_keys, find_raw_hooks
 from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.programs import find_user_config
 from hookline.pipeline.settings import SettingsFileError, read_settings_file
+from hookline.shell.programs import find_user_config
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 

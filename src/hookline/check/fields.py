@@ -22,12 +22,9 @@ from hookline.check.reading import (
     find_raw_hooks,
 )
 from hookline.nearest import ask_which, only_one
-from hookline.pipeline.arguments import code_in
 from hookline.pipeline.jsonc import Path, spoken
 from hookline.pipeline.policykeys import Place, decides_policy, find_misread, speak_of
-from hookline.pipeline.programs import directory_names, hook_variables
 from hookline.pipeline.settings import SWITCHES, find_disabled_names
-from hookline.pipeline.shell import NAME, VARIABLE
 from hookline.schema import CLAUDE_EVENTS, COMMENTS
 from hookline.schema.settings import (
     KINDS,
@@ -38,6 +35,9 @@ from hookline.schema.settings import (
     find_sections,
     keys_of,
 )
+from hookline.shell.arguments import code_in
+from hookline.shell.programs import directory_names, hook_variables
+from hookline.shell.tokens import NAME, VARIABLE
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource

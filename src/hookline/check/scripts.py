@@ -13,7 +13,7 @@ import msgspec
 from hookline.check.findings import Finding, Fix, MakeExecutable, Severity, UnixLineEnds
 from hookline.check.reading import Checked, CommandSite
 from hookline.files import open_regular
-from hookline.pipeline.programs import (
+from hookline.shell.programs import (
     Started,
     argv_of,
     find_program,

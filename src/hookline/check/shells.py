@@ -20,7 +20,7 @@ from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, f
 from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
-from hookline.pipeline.programs import (
+from hookline.shell.programs import (
     argv_of,
     find_program,
     interpreter_in,
@@ -28,7 +28,7 @@ from hookline.pipeline.programs import (
     shebang_in,
     words_in,
 )
-from hookline.pipeline.shell import VARIABLE, quote_variables
+from hookline.shell.tokens import VARIABLE, quote_variables
 
 # Only these are known to execute nothing with -n.
 _SHELLS = frozenset({"sh", "bash", "dash"})

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from hookline.pipeline.programs import is_of_shell
-from hookline.pipeline.shell import REDIRECTIONS, Token, Word, read_tokens
+from hookline.shell.programs import is_of_shell
+from hookline.shell.tokens import REDIRECTIONS, Token, Word, read_tokens
 
 _COMMAND_FOLLOWS = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "{", "!", "time", "coproc"}

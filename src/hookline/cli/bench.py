@@ -24,7 +24,8 @@ from hookline.debuglog import DebugLogger
 from hookline.fired import FiredEvent
 from hookline.notices import heard_warnings
 from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.programs import (
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.shell.programs import (
     argv_of,
     find_program,
     hook_variables,
@@ -33,7 +34,6 @@ from hookline.pipeline.programs import (
     read_shebang,
     resolve_words,
 )
-from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
 from hookline.trace.queries import percentile
 from hookline.wire.events import EVENTS

@@ -16,7 +16,7 @@ from hookline.migrate.moves import Before, Draft, Kind, Migrated
 from hookline.pipeline.dialects import DIALECTS
 from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
 from hookline.pipeline.jsonc import Document, Path, value_at
-from hookline.pipeline.shell import quote_variables
+from hookline.shell.tokens import quote_variables
 
 # There is no native event for the failure of a tool.
 EVENTS = {name: event for name, event in MAPPED_EVENTS.items() if name != "PostToolUseFailure"}

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hookline.files import read_bounded
-from hookline.pipeline.arguments import code_in
-from hookline.pipeline.programs import interpreter_in, is_of_shell, shebang_in
-from hookline.pipeline.shell import REDIRECTIONS, is_readable, read_tokens
+from hookline.shell.arguments import code_in
+from hookline.shell.programs import interpreter_in, is_of_shell, shebang_in
+from hookline.shell.tokens import REDIRECTIONS, is_readable, read_tokens
 
 _MOST_READ = 1_000_000
 # Programs that do not depend on the host: those that read their input and print, those that only

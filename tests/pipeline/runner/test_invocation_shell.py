@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.pipeline.arguments import fill_arguments
-from hookline.pipeline.programs import argv_of, hook_variables
 from hookline.pipeline.runner.invocation import make_shell_argv
 from hookline.pipeline.runner.process import ProcessLimits, ProcessOutcome, run_process
+from hookline.shell.arguments import fill_arguments
+from hookline.shell.programs import argv_of, hook_variables
 from hookline.wire.hooks import CommandHook
 from tests.harness.scratch import Project
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.programs import hook_variables, resolve_relative, started_by
+from hookline.shell.programs import hook_variables, resolve_relative, started_by
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project
 from tests.pipeline.runner.planned import run_one, script
@@ -167,7 +167,7 @@ async def test_a_guard_in_backticks_or_a_here_document_cannot_be_shadowed(
     ],
 )
 def test_what_is_no_program_of_the_command_stays_as_written(places: Path, command: str) -> None:
-    from hookline.pipeline.programs import resolve_in_command
+    from hookline.shell.programs import resolve_in_command
 
     project = places / "project"
     hook = script(command, source=HookSource.PROJECT)

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hookline.pipeline.programs import hook_variables
 from hookline.pipeline.trust.coverage import Coverage, FileState, cover, lines_of, read_state
 from hookline.pipeline.trust.review import TrustError, read_states
+from hookline.shell.programs import hook_variables
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project

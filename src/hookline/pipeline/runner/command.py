@@ -10,12 +10,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.pipeline.dialects import DIALECTS, HookAnswer
-from hookline.pipeline.programs import (
-    find_user_config,
-    hook_variables,
-    own_variables,
-    resolve_in_command,
-)
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
@@ -34,6 +28,12 @@ from hookline.pipeline.runner.process import (
 )
 from hookline.pipeline.runner.spawning import SpawnError, spawn
 from hookline.places import home_dir
+from hookline.shell.programs import (
+    find_user_config,
+    hook_variables,
+    own_variables,
+    resolve_in_command,
+)
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import FailedKind, HookExecutionResult
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from hookline.files import open_regular
-from hookline.pipeline.shell import (
+from hookline.shell.tokens import (
     NAME,
     Pattern,
     Piece,

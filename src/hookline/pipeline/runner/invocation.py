@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from hookline.pipeline.programs import argv_of, find_program, read_shebang, resolve_words
 from hookline.places import home_dir, user_state_dir
+from hookline.shell.programs import argv_of, find_program, read_shebang, resolve_words
 from hookline.wire.hooks import CommandHook, Redaction
 
 _ALWAYS_KEPT = frozenset(
@@ -316,7 +316,7 @@ def make_shell_argv(command: str, names: Collection[str], env_path: str | None) 
     ``names`` are the variables that must each stay one word, whatever they hold.
     """
     if "$" in command:
-        from hookline.pipeline.shell import quote_variables
+        from hookline.shell.tokens import quote_variables
 
         command = quote_variables(command, names)
     return [*_find_shell(env_path), "-c", "--", command]

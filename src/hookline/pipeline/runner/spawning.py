@@ -17,9 +17,9 @@ from typing import ClassVar, Protocol, TypeAlias
 
 import msgspec
 
-from hookline.pipeline.programs import find_program
 from hookline.pipeline.runner.invocation import encode_entries, explain_spawn_failure
 from hookline.pipeline.runner.loop import Loop
+from hookline.shell.programs import find_program
 
 # Called once, on the loop, with the status from waitpid; None if other code waited first.
 Report: TypeAlias = Callable[[int | None], None]

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.programs import interpreter_in
-from hookline.pipeline.shell import REDIRECTIONS, Token, Word, is_readable, read_tokens
 from hookline.pipeline.trust import kinds
 from hookline.pipeline.trust.kinds import Use
 from hookline.pipeline.trust.wording import HARMLESS, MOST_CHOICES, Field, TooMuchError, Words
+from hookline.shell.programs import interpreter_in
+from hookline.shell.tokens import REDIRECTIONS, Token, Word, is_readable, read_tokens
 
 # Characters of a command: half of what Linux hands a shell.
 _MOST_TEXT = 64 * 1024

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.programs import hook_variables, read_shebang
-from hookline.pipeline.shell import expand
 from hookline.pipeline.trust.commands import Commands, Name, Uncovered, expand_home, shorten
 from hookline.pipeline.trust.kinds import LOADERS, Use
 from hookline.pipeline.trust.wording import Field, TooMuchError
+from hookline.shell.programs import hook_variables, read_shebang
+from hookline.shell.tokens import expand
 from hookline.wire.events import EventName
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.shell import Pattern, Piece, Unmade, Word
 from hookline.pipeline.trust.kinds import OF_THE_MOMENT
+from hookline.shell.tokens import Pattern, Piece, Unmade, Word
 
 _MOST_STEPS = 40_000
 MOST_CHOICES = 256

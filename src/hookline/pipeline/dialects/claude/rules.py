@@ -16,7 +16,7 @@ import msgspec
 
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, locate
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_expression
-from hookline.pipeline.shell import (
+from hookline.shell.tokens import (
     REDIRECTIONS,
     Pattern,
     Token,

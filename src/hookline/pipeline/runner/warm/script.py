@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hookline.files import Signature, signature
-from hookline.pipeline.programs import interpreter_in, read_shebang
+from hookline.shell.programs import interpreter_in, read_shebang
 
 # Options that are passed on as they are and do not prevent warm starts.
 _HARMLESS = frozenset("bBdOPqsuxW")

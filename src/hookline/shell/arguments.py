@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from hookline.pipeline.shell import expand
+from hookline.shell.tokens import expand
 
 # Finds the indexes of words that are code, given the words and the index of the program.
 _FindCode: TypeAlias = Callable[[Sequence[str], int], Iterator[int]]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.pipeline.programs import plain_words, words_in
-from hookline.pipeline.shell import (
+from hookline.shell.programs import plain_words, words_in
+from hookline.shell.tokens import (
     Pattern,
     Piece,
     Token,

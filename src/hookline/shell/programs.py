@@ -17,7 +17,7 @@ from hookline.wire.hooks import CommandHook, HookSource
 
 # Loaded only for commands that are not plain.
 if TYPE_CHECKING:
-    from hookline.pipeline.shell import Word
+    from hookline.shell.tokens import Word
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
@@ -132,7 +132,7 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
     is_written = any("$" in value for value in hook.env.values())
     if hook.source is not HookSource.EXTENSIONS or not is_written:
         return hook.env
-    from hookline.pipeline.shell import expand
+    from hookline.shell.tokens import expand
 
     known = {name: variables[name] for name in _DIRECTORIES_OF_EXTENSIONS if name in variables}
     return {name: expand(value, known) for name, value in hook.env.items()}
@@ -145,7 +145,7 @@ def is_of_shell(word: str) -> bool:
 
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
     """Every word of a command, also nested ones; a variable without a value stays as written."""
-    from hookline.pipeline.shell import read_tokens
+    from hookline.shell.tokens import read_tokens
 
     return [token.fill(values) for token in read_tokens(command) if not isinstance(token, str)]
 
@@ -160,7 +160,7 @@ def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
         # A look at the characters saves loading the reader.
         words = command.split() if _PLAIN.issuperset(command) else []
         return words if words and "=" not in words[0] and words[0] not in _OF_THE_SHELL else None
-    from hookline.pipeline.shell import read_tokens
+    from hookline.shell.tokens import read_tokens
 
     words = []
     for token in read_tokens(command):
@@ -181,7 +181,7 @@ def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
     words = [hook.command, *hook.args]
     if not any("$" in word for word in words):
         return words
-    from hookline.pipeline.arguments import fill_arguments
+    from hookline.shell.arguments import fill_arguments
 
     names = [name for name in directory_names(hook) if name in values]
     return fill_arguments(words, {name: values[name] for name in names})
@@ -277,7 +277,7 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
                 endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
                 yield at + interpreter.script_at, endings
             elif interpreter.kind == "sh":
-                from hookline.pipeline.arguments import code_in
+                from hookline.shell.arguments import code_in
 
                 code = max(code_in(words[at:]), default=0)
                 if 0 < code < len(words) - at:
@@ -363,7 +363,7 @@ def _quote(text: str) -> str:
 
 def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
     """Whether a word's text is known, and nothing in the command changes a variable of it."""
-    from hookline.pipeline.shell import Variable
+    from hookline.shell.tokens import Variable
 
     names = {piece.name for piece in word.pieces if isinstance(piece, Variable)}
     return word.is_known(values) and all(_is_only_read(name, command) for name in names)
@@ -377,7 +377,7 @@ def _is_only_read(name: str, command: str) -> bool:
 def _split_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
     """Split a command into simple ones: the depth of parentheses and the words of each, without
     assignments in front and redirections. Inner ones come first; an end yields no words."""
-    from hookline.pipeline.shell import REDIRECTIONS, read_tokens
+    from hookline.shell.tokens import REDIRECTIONS, read_tokens
 
     around: list[list[Word]] = []
     words: list[Word] = []
@@ -556,7 +556,7 @@ def started_by(
 
     ``variables`` are those that the hook gets besides those of ``environ``.
     """
-    from hookline.pipeline.shell import REDIRECTIONS, read_tokens
+    from hookline.shell.tokens import REDIRECTIONS, read_tokens
 
     values = {**environ, "PWD": cwd, **variables}
     if hook.args is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookline.pipeline.shell import quote_variables
+from hookline.shell.tokens import quote_variables
 from tests.pipeline.shellgrammar import Pair, scripts
 
 UNCHANGED = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hookline.pipeline.arguments import fill_arguments
-from hookline.pipeline.programs import argv_of
+from hookline.shell.arguments import fill_arguments
+from hookline.shell.programs import argv_of
 from hookline.wire.hooks import CommandHook, HookSource
 
 DIRECTORY = "pkg $(touch x)"

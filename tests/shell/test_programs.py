@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.programs import (
+from hookline.shell.programs import (
     Started,
     find_program,
     find_user_config,

@@ -14,9 +14,9 @@ from hookline import Config, HookEventName, HookExecutionResult, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.settings import read_layer
-from hookline.pipeline.trust.folder import FolderTrust
-from hookline.pipeline.trust.review import review
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.folder import FolderTrust
+from hookline.trust.review import review
+from hookline.trust.store import TrustStore
 from hookline.wire import codec
 from hookline.wire.hooks import CommandHook, HookSource
 from hookline.wire.results import HookExecutionPlan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import msgspec
 
 from hookline.notices import warn
-from hookline.pipeline.layers import ReadSources
+from hookline.pipeline.layers import Layer, ReadSources
 from hookline.pipeline.runner.context import RunContext, RunLimits
 from hookline.pipeline.settings import (
     GivenTrust,
@@ -19,12 +19,13 @@ from hookline.pipeline.settings import (
     Switches,
     combine,
     find_claude_files,
+    find_demands,
     find_project_dir,
     find_settings_files,
     find_tools,
     read_layer,
 )
-from hookline.places import home_dir, system_settings_file
+from hookline.places import home_dir, hook_state_dir, system_settings_file
 from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
@@ -39,12 +40,11 @@ if TYPE_CHECKING:
     from hookline.pipeline.runner.context import Judge
     from hookline.pipeline.settings import Required
     from hookline.pipeline.sources import Sources
-    from hookline.pipeline.trust.coverage import Uncovered
-    from hookline.pipeline.trust.folder import FolderTrust
-    from hookline.pipeline.trust.review import Review
     from hookline.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.system import HookSystem
     from hookline.translate import HookTranslator
+    from hookline.trust.folder import FolderTrust
+    from hookline.trust.review import Looked, ReviewedFile
     from hookline.wire.events import HookEventName
     from hookline.wire.hooks import HookFunction
 
@@ -218,6 +218,7 @@ class Config:
                 named = {"hooks": extension.get("hooks")}
                 layer = read_layer(named, HookSource.EXTENSIONS, label, folder=folder)
                 self._code_layers.append(layer)
+        self._hook_state = hook_state_dir(self._project_dir)
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
         self._unregistered: list[tuple[HookRegistryEntry, Problem | None]] = []
@@ -232,6 +233,7 @@ class Config:
         settings_files: Sequence[PathLike] | None = None,
         trusted: Trusted | None = None,
         claude: bool | None = None,
+        copies: bool = False,
         **options: "Unpack[LoadOptions]",
     ) -> "Config":
         """Read the configuration of a directory from the settings layers on disk.
@@ -239,7 +241,8 @@ class Config:
         ``project_dir`` is found from the working directory unless it is given. ``settings_files``
         replace the layers that would be found, highest priority first; they need no trust. The
         project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
-        overrides that. ``claude`` says whether Claude Code's settings are read too; with None,
+        overrides that. With ``copies`` all reviewed hooks that can run from their copies do, not
+        only guards. ``claude`` says whether Claude Code's settings are read too; with None,
         hookline's settings decide. The other options are those of ``Config``.
         """
         here = os.path.abspath(working_dir or os.getcwd())
@@ -258,11 +261,11 @@ class Config:
             **options,
         )
         if not is_given:
-            from hookline.pipeline.trust.folder import FolderTrust
-            from hookline.pipeline.trust.store import TrustStore
+            from hookline.trust.folder import FolderTrust
+            from hookline.trust.store import TrustStore
 
             config._trust = config._folder_trust = FolderTrust(
-                TrustStore(), project_dir=project, cwd=here, warn=warn
+                TrustStore.all(), project_dir=project, cwd=here, warn=warn, copies=copies
             )
         files = find_settings_files(
             project, home, given=settings_files, system=config._system_settings
@@ -375,14 +378,22 @@ class Config:
         """Return why a hook may not run now, None if it may."""
         return self._trust.why_untrusted(hook)
 
+    def is_review_stale(self) -> bool:
+        """True if the project was reviewed again since its settings were read."""
+        return self._folder_trust is not None and self._folder_trust.is_stale()
+
     def adopts(self, hook: HookConfig) -> bool:
         """True if code may register this hook in the project's layer."""
         self.get_settings()
         return self._trust.adopt(hook)
 
-    def get_uncovered(self, hook: HookConfig) -> "tuple[Uncovered, ...]":
-        """Return what of a project's hook no review covers, by name."""
-        return () if self._folder_trust is None else self._folder_trust.get_uncovered(hook)
+    def get_open(self, hook: HookConfig) -> str:
+        """Return why no review vouches for what a project's hook starts, "" if one does."""
+        return "" if self._folder_trust is None else self._folder_trust.get_open(hook)
+
+    def get_reviewed_files(self, hook: HookConfig) -> "Mapping[str, ReviewedFile] | None":
+        """Return the reviewed files of a hook that runs from its copy, None for any other."""
+        return None if self._folder_trust is None else self._folder_trust.get_files(hook)
 
     def trusts_test(self, file: str) -> bool:
         """True if a hook test of the project may use files and variables of its own."""
@@ -446,20 +457,23 @@ class Config:
             shared_env=settings.shared_env,
             judge=self._judge,
             private_hosts=settings.private_hosts,
+            hook_state=self._hook_state,
         )
 
-    def review_project(self, tests: Iterable[str] = ()) -> "Review":
-        """Return the review of what the project's hooks would run now, and of other hooks that run
-        the project's code; raises TrustError. ``tests`` are hook tests that use files or variables
-        of their own."""
-        from hookline.pipeline.trust.folder import FolderTrust
-        from hookline.pipeline.trust.review import review
-        from hookline.pipeline.trust.store import TrustStore
+    def review_project(self, tests: Iterable[str] = ()) -> "Looked":
+        """Return the review of what the project's hooks would run now, and of other hooks that
+        start the project's files; raises TrustError. ``tests`` are hook tests that use files or
+        variables of their own."""
+        from hookline.trust.folder import FolderTrust
+        from hookline.trust.review import review
+        from hookline.trust.store import TrustStore
 
         read = self._read_sources()
         layers = read.layers
         project_dir, cwd = self._project_dir, self._working_dir
-        trust = self._folder_trust or FolderTrust(TrustStore(), project_dir=project_dir, cwd=cwd)
+        trust = self._folder_trust or FolderTrust(
+            TrustStore.all(), project_dir=project_dir, cwd=cwd
+        )
         switches = Switches(layers, self._disabled)
         project = [layer for layer in layers if layer.source is HookSource.PROJECT]
         return review(
@@ -467,12 +481,21 @@ class Config:
             project_dir=project_dir,
             cwd=cwd,
             is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
+            is_required=self._make_is_required(layers, project),
             tests=tests,
             strict=any(layer.strict for layer in project),
             required=dict.fromkeys(name for layer in project for name in layer.required),
             tools=find_tools(project),
-            shared_env=read.shared_env,
         )
+
+    def _make_is_required(
+        self, layers: Sequence[Layer], project: Sequence[Layer]
+    ) -> "Callable[[HookRegistryEntry], bool]":
+        """Return a function that says whether somebody requires an entry; a project's own words
+        are among them."""
+        asked = [name for layer in project for name in layer.required]
+        demands = find_demands(layers, required=self._required, of_project=asked)
+        return lambda entry: any(demand.is_met_by(entry) for demand in demands)
 
     def get_settings(self) -> Settings:
         """Return the settings as they were last read; the first call reads them."""
@@ -486,8 +509,7 @@ class Config:
         there."""
         files = [file.path for file in self.get_sources()]
         files += () if self._sources is None else self._sources.plugin_files
-        trusted = self._folder_trust.file if self._folder_trust is not None else None
-        return (*files, *([trusted] if trusted else []))
+        return (*files, *(self._folder_trust.files if self._folder_trust is not None else ()))
 
     def get_sources(self) -> tuple[SettingsFile, ...]:
         """Return the settings files that were last looked for, even those that are not there."""
@@ -538,10 +560,10 @@ class Config:
             self._folder_trust.use(
                 read.layers,
                 is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
+                is_required=self._make_is_required(layers, ()),
                 in_code=in_code,
                 claude=read.claude,
                 tools=None if self._sources is None else self._sources.tools,
-                shared_env=read.shared_env,
             )
         settings = combine(
             layers,

@@ -35,6 +35,41 @@ def user_state_dir() -> str | None:
     return _find_app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
 
 
+def account_state_dir() -> str | None:
+    """Return the directory of the user's records that no variable moves, None if the account has
+    no home."""
+    import pwd
+
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return None
+    if not os.path.isabs(home):
+        return None
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", _APP)
+    return os.path.join(home, ".local", "state", _APP)
+
+
+def hook_state_dir(project_dir: str) -> str | None:
+    """Return the folder of the user's in which a project's hooks may write, None if there is
+    none."""
+    state = user_state_dir()
+    if state is None:
+        return None
+    return os.path.join(state, "hooks", project_key(project_dir))
+
+
+def project_key(project_dir: str) -> str:
+    """Return a name for a project's folder among others: valid on any file system, and readable
+    for people."""
+    import zlib
+
+    path = os.path.realpath(project_dir)
+    readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in path).strip("-")
+    return f"{readable[-100:]}-{zlib.crc32(os.fsencode(path)):08x}"
+
+
 def system_settings_file() -> str:
     """Return the path of the settings that apply to all users."""
     return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
     from hookline.handler import HookEventHandler
-    from hookline.pipeline.trust.review import Policy
     from hookline.translate import HookTranslator
+    from hookline.trust.policy import Policy
     from hookline.watching import FileWatch
 
 F = TypeVar("F", bound=HookFunction)
@@ -130,13 +130,16 @@ class HookSystem:
             self._make_handler()
 
     async def initialize(self) -> None:
-        """Load the hooks, once; concurrent callers wait until they are loaded."""
+        """Load the hooks, once, and again after a new review of the project; concurrent callers
+        wait until they are loaded."""
         self.initialize_blocking()
 
     def initialize_blocking(self) -> None:
         """Do what ``initialize()`` does, for synchronous callers."""
         # The settings are a few small files, so one plain lock for all threads and loops will do.
         if self._initialized:
+            if self._config.is_review_stale():
+                self.reload_blocking()
             return
         with self._load_lock:
             if not self._initialized:
@@ -161,6 +164,8 @@ class HookSystem:
             refused = self._accept(settings)
             if refused is None:
                 self._load_hooks(settings)
+                # A warm process belongs to the review that it was started with.
+                self._runner.end_warm()
             elif not self._initialized:
                 raise SettingsRefusedError(refused)
             else:
@@ -191,12 +196,13 @@ class HookSystem:
         snapshot = self.get_registry().snapshot()
         known, policy = self._policy
         if policy is None or known is not snapshot or not policy.is_current():
-            from hookline.pipeline.trust.review import Policy
+            from hookline.trust.policy import Policy
 
             policy = Policy.read(
                 [entry for entry in snapshot.entries if entry.enabled and entry.trusted],
                 project_dir=self._config.get_project_dir(),
                 cwd=self._config.get_working_dir(),
+                get_files=self._config.get_reviewed_files,
             )
             self._policy = (snapshot, policy)
         return policy.digest

@@ -12,8 +12,8 @@ import pytest
 
 from hookline.cli.screen import width_of
 from hookline.pipeline.settings import SettingsReader, find_settings_files
-from hookline.pipeline.trust.review import review
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.review import review
+from hookline.trust.store import TrustStore
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,

@@ -10,8 +10,8 @@ import pytest
 
 from hookline.hooktests.cases import brings_code, find_test_files
 from hookline.pipeline.settings import SettingsReader, find_settings_files
-from hookline.pipeline.trust.review import review
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.review import review
+from hookline.trust.store import TrustStore
 from tests.cli.command import command_hook, settings
 from tests.cli.conftest import Call
 from tests.harness.scratch import Project

@@ -21,7 +21,7 @@ from hookline.cli.trust import (
     _list_unreviewed,
     _show_diff,
 )
-from hookline.pipeline.trust.review import Review, ReviewedHook
+from hookline.trust.review import Review, ReviewedHook
 from tests.cli.command import (
     ESCAPE,
     HOOKLINE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.store import TrustStore
 from hookline.system import HookSystem
 from tests.eleven import ONE_EACH
 from tests.examples.toolbox import EXAMPLES

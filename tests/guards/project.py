@@ -6,7 +6,7 @@ from typing import Any
 
 from hookline.answer import Answer
 from hookline.config import Config
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.store import TrustStore
 from tests.harness.scratch import Project
 
 TOOL = {"tool_name": "write_file", "tool_input": {"path": "x"}}

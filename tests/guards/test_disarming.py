@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.store import TrustStore
 from tests.guards.project import (
     DENYING,
     PASSING,

@@ -21,8 +21,8 @@ from hookline.debuglog import default_trace_path
 from hookline.pipeline.claude_settings import _find_data_folder
 from hookline.pipeline.runner.invocation import _choose_bytecode_place
 from hookline.pipeline.settings import find_claude_files, find_settings_files
-from hookline.pipeline.trust.store import TrustStore
-from hookline.places import home_dir, user_config_dir, user_state_dir
+from hookline.places import home_dir, hook_state_dir, user_config_dir, user_state_dir
+from hookline.trust.store import TrustStore
 home, project = home_dir(), "/PROJECT"
 def paths(files, source):
     return [file.path for file in files if file.source == source]
@@ -34,7 +34,7 @@ print(json.dumps({
     "claude": [file.path for file in claude],
     "config": user_config_dir(),
     "state": user_state_dir(),
-    "trust": TrustStore().file_of("/NAME"),
+    "trust": TrustStore().folder_of("/NAME"),
     "trace": default_trace_path(),
     "plugins": _find_data_folder("NAME"),
     "bytecode": _choose_bytecode_place({}, project)["PYTHONPYCACHEPREFIX"],

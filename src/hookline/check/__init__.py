@@ -15,7 +15,7 @@ from hookline.check.matchers import check_matchers
 from hookline.check.meanings import RULE_MEANINGS
 from hookline.check.noise import check_noise
 from hookline.check.reading import Checked, read
-from hookline.check.scripts import check_scripts, check_uncovered, check_warmth
+from hookline.check.scripts import check_open, check_scripts, check_warmth
 from hookline.check.servers import check_servers
 from hookline.check.shells import check_code_arguments, check_missing_programs, check_syntax
 
@@ -43,7 +43,7 @@ RULES: tuple[Rule, ...] = (
     check_missing_programs,
     check_syntax,
     check_code_arguments,
-    check_uncovered,
+    check_open,
     fields.check_prompts,
     check_servers,
     claude.check_unread_files,

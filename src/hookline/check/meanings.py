@@ -44,7 +44,7 @@ RULE_MEANINGS: dict[str, str] = {
     "timeout-milliseconds": "A timeout is in seconds, but looks like milliseconds.",
     "timeout-seconds": "A timeout is in milliseconds, but looks like seconds.",
     "type": "A hook has no type, or one that hookline does not run.",
-    "uncovered": "No review of the project can cover what this hook runs.",
+    "open": "No review vouches for what this hook starts.",
     "unknown-event": "A key under hooks names no event, so its hooks never run.",
     "unknown-key": "A key has no meaning where it is.",
     "warm": "A Python script could be kept warm, or asks for it and cannot be.",

@@ -94,23 +94,28 @@ def check_scripts(checked: Checked) -> Iterator[Finding]:
         yield site.finding("program-missing", severity, ("command",), what, remedy)
 
 
-def check_uncovered(checked: Checked) -> Iterator[Finding]:
-    """Find parts of a project's hooks that a review cannot cover, and how to write them instead."""
-    from hookline.pipeline.trust.coverage import cover
+def check_open(checked: Checked) -> Iterator[Finding]:
+    """Find hooks of a project that no review vouches for. A guard that names something of the
+    project is an error: it could be changed without a review."""
+    from hookline.trust.review import TrustError, look_at
 
     for site in checked.commands:
         if site.hook.source is not HookSource.PROJECT:
             continue
-        found = cover(
-            site.hook,
-            site.entry.event,
-            project_dir=checked.project_dir,
-            cwd=checked.cwd,
-            environ=checked.environ,
-        )
-        for each in found.uncovered:
-            what = f"a review cannot cover {each.what} ({each.why})"
-            yield site.finding("uncovered", Severity.HINT, ("command",), what, each.remedy)
+        try:
+            found = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
+        except TrustError:
+            continue
+        is_guard = site.hook.on_failure == "block"
+        why = found.open or (found.detached if is_guard else "")
+        if not why:
+            continue
+        severity = Severity.HINT
+        if is_guard:
+            names_something = found.form.named or not found.form.open
+            severity = Severity.ERROR if names_something else Severity.WARNING
+        what = f"no review vouches for what it starts: {why}"
+        yield site.finding("open", severity, ("command",), what, found.remedy)
 
 
 def check_warmth(checked: Checked) -> Iterator[Finding]:

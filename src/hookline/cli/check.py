@@ -254,8 +254,8 @@ def _show_summary(
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
     from hookline.config import Config
-    from hookline.pipeline.trust.review import TrustError
-    from hookline.pipeline.trust.store import TrustStore
+    from hookline.trust.review import TrustError
+    from hookline.trust.store import TrustStore
 
     try:
         known = TrustStore().read(checked.project_dir)
@@ -263,7 +263,7 @@ def _show_summary(
     except TrustError as error:
         screen.warning(str(error))
         return
-    if known is None or known.changes_of(now):
+    if known is None or known.review.changes_of(now.review):
         trust = "hookline trust --claude" if options.claude else "hookline trust"
         screen.line(f"the project's hooks run after you trust them with `{trust}`")
 

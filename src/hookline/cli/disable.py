@@ -12,7 +12,6 @@ from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Options, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.edit import disable
-from hookline.wire.hooks import WithheldHook
 
 EXAMPLES = (
     "hookline init --name guard",
@@ -58,10 +57,11 @@ def run(options: Options, screen: Screen) -> int:
         back = enable_command(options, project=options.project)
         screen.line(f"written to {shown_path(place.file)}; `{back}` takes it back")
     after = find_named(options).entries
-    if any(isinstance(entry.hook, WithheldHook) for entry in after):
+    if options.project and any(entry.enabled for entry in after):
         screen.warning(
-            f"{named.name} was reviewed and fails closed, so what it guards is blocked now; "
-            "`hookline trust` lets it go on without"
+            f"{named.name} was reviewed as a guard and goes on guarding: a project cannot end it; "
+            "`hookline trust` reviews the project without it, `hookline disable` without "
+            "--project ends it for you"
         )
     if managed:
         screen.warning(f"{named.name} of the system's settings is managed and stays enabled")

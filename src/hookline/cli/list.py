@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from hookline.edit import Switch
     from hookline.trace.queries import Outcome
 
-# A hook, what keeps it off, what it did last, as far as that is known, and what of it no review
-# covers.
-_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, list[str]]"
+# A hook, what keeps it off, what it did last, as far as that is known, and why it is open.
+_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, str]"
 EXAMPLES = (
     "hookline list",
     "hookline list --event BeforeTool",
@@ -96,7 +95,7 @@ def run(options: Options, screen: Screen) -> int:
             entry,
             switches.get(id(entry)),
             outcomes.get((entry.event.value, entry.name)),
-            [str(each) for each in config.get_uncovered(entry.hook)] if entry.trusted else [],
+            config.get_open(entry.hook) if entry.trusted else "",
         )
         for entry in entries
     ]
@@ -131,7 +130,7 @@ def _make_document(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
-    uncovered: list[str],
+    why_open: str,
 ) -> dict[str, Any]:
     hook = entry.hook
     document: dict[str, Any] = {
@@ -145,7 +144,10 @@ def _make_document(
         "enabled": entry.enabled,
         "disabled_by": None if switch is None else switch.described(),
         "trusted": entry.trusted,
-        "uncovered": uncovered,
+        "open": why_open,
+        "from_copy": isinstance(hook, CommandHook)
+        and hook.start is not None
+        and hook.start.from_copy,
         "managed": hook.managed,
         "sequential": entry.sequential,
         "timeout": hook.timeout,
@@ -240,7 +242,7 @@ def _make_rows(
     entry: HookRegistryEntry,
     switch: "Switch | None",
     outcome: "Outcome | None",
-    uncovered: list[str],
+    why_open: str,
 ) -> Iterator[Row]:
     hook, state = entry.hook, _describe_state(entry)
     matcher = entry.matcher or ("*" if EVENTS[entry.event].target else "")
@@ -261,8 +263,10 @@ def _make_rows(
         yield (f"  {hook.dialect_event}", "faint"), (dialect, "faint"), (details, "faint")
     if not _is_fired(entry.event):
         yield ("  not fired by this host", "care"), "", ""
-    if uncovered:
-        yield ("  trusted, not all covered", "care"), "", (uncovered[0], "faint")
+    if why_open:
+        yield ("  trusted, open", "care"), "", (why_open, "faint")
+    elif isinstance(hook, CommandHook) and hook.start is not None and hook.start.from_copy:
+        yield ("  runs from its reviewed copy", "faint"), "", ""
     if switch is not None:
         place = shown_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")

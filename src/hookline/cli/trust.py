@@ -1,7 +1,8 @@
 """``hookline trust``: look at what a project's hooks would run, and let them.
 
-The first time all of it is shown, later only the differences. What cannot be reviewed
-beforehand has a list and a question of its own.
+The first time all of it is shown, later the differences against the copy of the last review. What
+no review vouches for has a list and questions of its own, and the last lines before a question sum
+up what a yes means: long files scroll away.
 """
 
 import os
@@ -12,125 +13,280 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CHECK_HINT, CommandError, tell_problems
-from hookline.cli.options import SOURCES, Options, explain_unread, find_sources, flag
+from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
-from hookline.pipeline.trust.coverage import lines_of
-from hookline.pipeline.trust.review import Review, ReviewedHook, TrustError, accept
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.review import (
+    CHANGES,
+    Looked,
+    Review,
+    ReviewedFile,
+    ReviewedHook,
+    TrustError,
+    find_refused,
+    leave_out,
+)
+from hookline.trust.store import KeptReview, TrustStore
+from hookline.wire.hooks import WithheldHook
 
 EXAMPLES = (
     "hookline trust",
     "hookline trust --yes",
-    "hookline trust --yes --accept-uncovered",
+    "hookline trust --yes --accept-open format",
     "hookline trust --check",
+    "hookline trust --digest",
     "hookline trust --claude",
 )
 OPTIONS = (
     flag("--yes", "trust the hooks as they are, without asking"),
-    flag(
-        "--accept-uncovered",
-        "with --yes: also trust hooks that run something that cannot be reviewed",
+    Option(
+        "--accept-open",
+        "NAME",
+        "with --yes: also trust this hook, though what it starts can change without a review; "
+        "can be given more than once",
+        again=True,
     ),
     flag("--check", "change nothing; exit with 1 if anything needs a review"),
+    Option(
+        "--digest",
+        "HEX",
+        "print the digest of what would be reviewed; with --yes, trust only what has this digest; "
+        "with --check, compare it, without any review",
+        count="?",
+        means="",
+    ),
     *SOURCES,
 )
+_MOST_SHOWN = 256 * 1024
+_NO_VOUCH = "What a script composes when it runs, no review sees."
 
 
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks, ask, and record; 1 if the answer is no, or anything is left to review."""
     refuse_settings(options)
     config = Config.load(options.cwd, **find_sources(options))
-    is_broken = tell_problems(screen, config.get_settings().problems)
+    settings = config.get_settings()
+    problems = [each for each in settings.problems if each.kind != "guard-kept"]
+    is_broken = tell_problems(screen, problems)
     project = config.get_project_dir()
-    inside = os.path.join(os.path.abspath(project), "")
-    problems = config.get_settings().problems
-    broken = [each.place for each in problems if each.broken and each.file.startswith(inside)]
-    store, known = TrustStore(), None
-    now = config.review_project(_find_tests(project, screen))
-    try:
-        known = store.read(project)
-    except TrustError as error:
-        screen.warning(str(error))
-    guards = [entry for entry in config.get_settings().entries if entry.hook.type == "withheld"]
+    looked = config.review_project(_find_tests(project, screen))
+    now = looked.review
+    if options.digest is not None and (answer := _answer_digest(options, screen, now)) is not None:
+        return answer
+    stores = TrustStore.all()
+    kept = _read_kept(stores, project, screen)
+    known = None if kept is None else kept.review
     changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
     if not changes:
-        # Those of a project that this one hides.
-        changes = [f"{entry.event.value} {entry.name}: {entry.hook.why}" for entry in guards]  # type: ignore[attr-defined]
+        # Those of a project whose review cannot be read.
+        changes = [
+            f"{entry.event.value} {entry.name}: {entry.hook.why}"
+            for entry in settings.entries
+            if isinstance(entry.hook, WithheldHook)
+        ]
+    inside = os.path.join(os.path.abspath(project), "")
+    broken = [p.place for p in problems if p.broken and p.file.startswith(inside)]
+    if options.yes and changes and not options.check:
+        _refuse_broken(broken)
     if options.json:
-        if options.yes and changes and not options.check:
-            _refuse_broken(broken)
-        return _answer_in_json(options, screen, store, now, known, changes)
+        return _answer_in_json(options, screen, stores, looked, kept, changes)
     if not changes:
-        if known is None:
-            screen.line("there are no hooks in the settings of ", (now.project, "name"))
-            screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
-            if files := config.get_unread():
-                screen.line((explain_unread(files), "faint"))
-            return 0
-        screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
-        screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
-        _show_uncovered(screen, now.hooks)
-        return 0
+        return _tell_unchanged(screen, config, now, known, is_broken=is_broken)
     if options.check:
         screen.line((now.project, "name"), f": {count(len(changes), 'thing')} to review")
         for change in changes:
             screen.quote(change)
         screen.line("`hookline trust` shows them, and asks")
         return 1
-    _show(screen, now, known, changes)
+    _show(screen, looked, kept, changes)
     _refuse_broken(broken)
-    uncovered = _show_uncovered(screen, now.hooks)
+    refused = _ask(options, screen, now, known)
+    if refused is None:
+        return 1
+    folder = _record(stores, looked, refused)
+    screen.line(("trusted", "good"), f" until anything of this changes; kept in {folder}")
+    for hook in refused:
+        screen.warning(
+            f"{hook.name} does not run: it is open; look at it, and accept it by name with "
+            f"--yes --accept-open {_quote(hook.name)}"
+        )
+    where = "" if options.cwd is None else f" --cwd {_quote(options.cwd)}"
+    screen.line(f"`hookline untrust{where}` takes it back")
+    _run_tests(options, screen, now, where)
+    return 1 if refused else 0
+
+
+def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
+    """Print or compare the digest; None if it is the one that was given, and is to be trusted."""
+    digest = now.digest()
+    given = options.digest.removeprefix("sha256:").lower()
+    if not given and (options.yes or options.check):
+        raise CommandError("--digest needs the digest behind it here: --digest sha256:…")
+    if not given:
+        if options.json:
+            screen.document({"project": now.project, "digest": digest})
+        else:
+            screen.raw_line(digest)
+        return 0
+    is_same = digest == f"sha256:{given}"
+    if options.yes and is_same and not options.check:
+        return None
+    if options.json:
+        screen.document({"project": now.project, "digest": digest, "same": is_same})
+    elif is_same:
+        screen.line("the hooks have this digest")
+    else:
+        screen.line(("other hooks: ", "bad"), f"their digest is {digest}")
+        screen.line("`hookline trust` shows them; a digest is for what somebody looked at")
+    return 0 if is_same else 1
+
+
+def _read_kept(
+    stores: Sequence[TrustStore], project: str, screen: Screen | None
+) -> KeptReview | None:
+    """Read the review in force, and explain what keeps one from being read."""
+    for store in stores:
+        try:
+            kept = store.read(project)
+        except TrustError as error:
+            if screen is not None:
+                screen.warning(str(error))
+            continue
+        if kept is not None:
+            return kept
+    return None
+
+
+def _record(stores: Sequence[TrustStore], looked: Looked, refused: Sequence[ReviewedHook]) -> str:
+    """Write a review to the first store, and to each other that has one of this project."""
+    made = leave_out(looked, refused)
+    place = stores[0].write(made)
+    for store in stores[1:]:
+        folder = store.folder_of(looked.review.project)
+        if folder is not None and os.path.isdir(folder):
+            store.write(made)
+    return shown_path(place)
+
+
+def _ask(
+    options: Options, screen: Screen, now: Review, known: Review | None
+) -> list[ReviewedHook] | None:
+    """Ask about the review, then about each open hook; return the open hooks that were refused,
+    None if nothing is to be recorded."""
+    accepted = set(options.accept_open or ())
+    unknown = accepted - {hook.name for hook in now.hooks}
+    if unknown:
+        raise CommandError(f"--accept-open: no hook is named {sorted(unknown)[0]!r}")
+    refused = find_refused(now, known, accepted)
+    _sum_up(screen, now, known)
     if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")
-        return 1
-    is_accepted = not uncovered or options.accept_uncovered
-    if not is_accepted and not options.yes:
-        question = "Let those run too that nobody can review whole?"
-        is_accepted = _agrees(screen, question)
-    file = shown_path(store.write(accept(now, known, uncovered=is_accepted)))
-    screen.line(("trusted", "good"), f" until anything of this changes; recorded in {file}")
-    if not is_accepted:
-        names = ", ".join(dict.fromkeys(hook.name for hook in uncovered))
-        do_not = "does not" if len(uncovered) == 1 else "do not"
-        screen.warning(
-            f"{names} {do_not} run: what it runs is not covered; "
-            "look at it and pass --accept-uncovered with --yes"
-        )
-    where = ""
-    if options.cwd is not None:
-        import shlex
+        return None
+    if not options.yes:
+        refused = [hook for hook in refused if not _agrees(screen, _word_question(hook))]
+    # An open guard that is refused must not take the one away that it would replace.
+    before = [] if known is None else known.get_guards()
+    for hook in refused:
+        if any(guard.has_same_place(hook.entry) for guard in before):
+            screen.warning(
+                f"nothing was changed: {hook.name} is open now, and was reviewed as a guard, which "
+                f"goes on; to replace it pass --yes --accept-open {_quote(hook.name)}"
+            )
+            return None
+    return refused
 
-        where = f" --cwd {shlex.quote(options.cwd)}"
-    screen.line(f"`hookline untrust{where}` takes it back")
-    if os.path.isdir(os.path.join(now.project, ".hookline", "tests")):
-        screen.line(f"`hookline test{where}` runs their tests")
-    return 0 if is_accepted else 1
+
+def _word_question(hook: ReviewedHook) -> str:
+    guard = "the guard " if hook.is_guard else ""
+    return f"Let {guard}{hook.name!r} run, though what it starts can change without a review?"
+
+
+def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
+    """Say in the last lines before the question what a yes means."""
+    guards = [hook for hook in now.hooks if hook.is_guard]
+    opened = [hook for hook in now.hooks if hook.why_open]
+    others = len(now.hooks) - len(guards)
+    parts = [count(len(guards), "guard")] if guards else []
+    parts += [count(others, "other hook" if guards else "hook")] if others else []
+    screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
+    for guard in [] if known is None else known.get_guards():
+        if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
+            screen.line(("leaves: ", "bad"), f"the guard {guard.name} guards no more", indent=2)
+    for hook in opened:
+        screen.line(("open: ", "bad"), hook.name, indent=2)
+    screen.line((_NO_VOUCH, "faint"))
+
+
+def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> None:
+    """Run the guards' hook tests from the copy, or say that there are none."""
+    guards = {hook.name for hook in now.hooks if hook.is_guard and hook.enabled}
+    if not guards:
+        if os.path.isdir(os.path.join(now.project, ".hookline", "tests")):
+            screen.line(f"`hookline test{where}` runs their tests")
+        return
+    from hookline.cli.firing import fire
+    from hookline.hooktests.cases import read_test_file
+    from hookline.hooktests.running import HookTestRunner
+
+    files = [read_test_file(path) for path in find_test_files(now.project)]
+    tests = [test for file in files for test in file.tests]
+    if not tests:
+        screen.line("the guards have no tests; `hookline test --record` writes one")
+        return
+    runner = HookTestRunner(fire, cwd=options.cwd, **find_sources(options))
+    outcomes = [runner.run(test) for test in tests]
+    failed = [outcome.test.name for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        names = ", ".join(failed)
+        screen.warning(f"of {count(len(tests), 'test')} from the copy these fail: {names}")
+        screen.line(f"`hookline test{where}` shows why")
+    else:
+        screen.line(f"{count(len(tests), 'test')} passed, from the copy")
+
+
+def _tell_unchanged(
+    screen: Screen, config: Config, now: Review, known: Review | None, *, is_broken: bool
+) -> int:
+    if known is None:
+        screen.line("there are no hooks in the settings of ", (now.project, "name"))
+        screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
+        if files := config.get_unread():
+            screen.line((explain_unread(files), "faint"))
+        return 0
+    screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
+    screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
+    _show_open(screen, now.hooks)
+    return 0
 
 
 def _answer_in_json(
     options: Options,
     screen: Screen,
-    store: TrustStore,
-    now: Review,
-    known: Review | None,
+    stores: Sequence[TrustStore],
+    looked: Looked,
+    kept: KeptReview | None,
     changes: list[str],
 ) -> int:
-    uncovered = [hook for hook in now.hooks if hook.uncovered]
-    trusted_at = known.trusted_at if known else None
-    if options.yes and changes and not options.check:
-        store.write(accept(now, known, uncovered=options.accept_uncovered))
-        reviewed = store.read(now.project)
-        assert reviewed is not None
-        changes, trusted_at = reviewed.changes_of(now), reviewed.trusted_at
-    before = known.files if known else {}
+    now, known = looked.review, None if kept is None else kept.review
+    refused = find_refused(now, known, set(options.accept_open or ()))
+    is_kept = known is not None and any(
+        guard.has_same_place(hook.entry) for guard in known.get_guards() for hook in refused
+    )
+    if options.yes and changes and not options.check and not is_kept:
+        _record(stores, looked, refused)
+        kept = _read_kept(stores, now.project, None)
+        assert kept is not None
+        known, changes = kept.review, kept.review.changes_of(now)
+    before = {} if known is None else known.files
     hooks: list[dict[str, Any]] = [
-        hook.entry
-        | {
+        {
+            **hook.entry,
             "files": hook.files,
-            "uncovered": [each.what for each in hook.uncovered],
-            "remarks": hook.remarks,
+            "guard": hook.is_guard,
+            "open": hook.why_open,
+            "remedy": hook.remedy,
+            "hints": hook.hints,
         }
         for hook in now.hooks
     ]
@@ -138,18 +294,20 @@ def _answer_in_json(
         {
             "project": now.project,
             "trusted": not changes and bool(now.hooks),
-            "trusted_at": trusted_at,
+            "trusted_at": None if known is None else known.trusted_at,
+            "digest": now.digest(),
             "to_review": changes,
             "hooks": hooks,
             "tests": now.tests,
             "strict": now.strict,
             "required": now.required,
             "files": msgspec.to_builtins(now.files),
-            "changed_files": sorted(n for n, state in now.files.items() if before.get(n) != state),
+            "changed_files": sorted(n for n, file in now.files.items() if before.get(n) != file),
         }
     )
-    if changes and options.yes and uncovered and not options.accept_uncovered:
-        screen.warning("what is not covered was not trusted; look at it, pass --accept-uncovered")
+    if changes and options.yes and refused:
+        names = ", ".join(dict.fromkeys(hook.name for hook in refused))
+        screen.warning(f"open, so not trusted: {names}; look at it, and pass --accept-open NAME")
     return 1 if changes else 0
 
 
@@ -163,7 +321,7 @@ def _refuse_broken(places: Sequence[str]) -> None:
 
 
 def _find_tests(project: str, screen: Screen) -> list[str]:
-    """The hook tests that bring code: it is reviewed with the project."""
+    """Return the hook tests that bring code: it is reviewed with the project."""
     found = []
     try:
         for file in find_test_files(project):
@@ -195,8 +353,8 @@ def _agrees(screen: Screen, question: str) -> bool:
         )
     answer = ""
     try:
-        sys.stdout.write(f"{question} [y/N] ")
-        sys.stdout.flush()
+        screen.line(f"{question} [y/N]")
+        screen.flush()
         answer = sys.stdin.readline()
     finally:
         if not answer.endswith("\n"):
@@ -210,12 +368,13 @@ def refuse_settings(options: Options) -> None:
         raise CommandError("files given with --settings are your own and need no trust")
 
 
-def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[str]) -> None:
-    """The hooks and what they name; beside what was trusted before, the changes."""
+def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequence[str]) -> None:
+    """Show the hooks and what they name; beside what was trusted before, the differences."""
+    now = looked.review
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
-    screen.line((now.project, "title"), f"  {hooks}, which name {files} of the project")
+    screen.line((now.project, "title"), f"  {hooks}, {files}")
     screen.line()
-    if known is None:
+    if kept is None:
         for hook in now.hooks:
             matcher = hook.entry.get("matcher", "")
             screen.line((hook.event, "name"), (f"  {matcher}", "matcher"))
@@ -223,45 +382,57 @@ def _show(screen: Screen, now: Review, known: Review | None, changes: Sequence[s
                 screen.quote(line)
         for line in _describe_project(now):
             screen.quote(line)
-        for name, state in now.files.items():
+        for name, file in now.files.items():
             screen.line()
-            screen.line((name, "name"))
-            for line in lines_of(state):
+            screen.line((name, "name"), ("  can be executed" if file.executable else "", "faint"))
+            for line in _lines_of(file, looked.contents.get(name, b"")):
                 screen.quote(line)
         screen.line()
     else:
-        screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
-        for change in changes:
-            screen.quote(change)
-        screen.line()
-        _show_diff(screen, _describe_hooks(known), _describe_hooks(now))
-        for name in {**known.files, **now.files}:
-            before, after = known.files.get(name), now.files.get(name)
-            if before != after:
-                new = ("  new", "care") if before is None else ("", "")
-                screen.line((name, "name"), ("  gone", "care") if after is None else new)
-                _show_diff(
-                    screen,
-                    [] if before is None else lines_of(before),
-                    [] if after is None else lines_of(after),
-                )
-    for remark in dict.fromkeys(remark for hook in now.hooks for remark in hook.remarks):
-        screen.line((f"not looked at: {remark}", "faint"))
+        _show_changes(screen, looked, kept, changes)
+    for hint in dict.fromkeys(hint for hook in now.hooks for hint in hook.hints):
+        screen.line((f"look at: {hint}", "care"))
+    _show_open(screen, now.hooks)
 
 
-def _show_uncovered(screen: Screen, hooks: Sequence[ReviewedHook]) -> list[ReviewedHook]:
-    """Show what cannot be reviewed beforehand; return the hooks that run it."""
-    found = [hook for hook in hooks if hook.uncovered]
-    if found:
-        screen.line(("not covered: nobody can say beforehand what these run", "care"))
-        for hook in found:
-            screen.line((hook.event, "name"), f"  {hook.name}", indent=2)
-            for each in hook.uncovered:
-                screen.quote(str(each))
-                if each.remedy:
-                    screen.line((f"to have it covered, {each.remedy}", "faint"), indent=4)
+def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Sequence[str]) -> None:
+    """Show what differs from the copy of the last review: entries and lines."""
+    now, known = looked.review, kept.review
+    screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
+    for change in changes:
+        screen.quote(change)
+    screen.line()
+    _show_diff(screen, _describe_hooks(known), _describe_hooks(now))
+    for name in sorted({**known.files, **now.files}):
+        before, after = known.files.get(name), now.files.get(name)
+        if before == after:
+            continue
+        word = "new" if before is None else "leaves" if after is None else ""
+        if before is not None and after is not None and before.executable != after.executable:
+            word = "can be executed now" if after.executable else "cannot be executed any more"
+        screen.line((name, "name"), (f"  {word}" if word else "", "care"))
+        try:
+            old = b"" if before is None or before.kind != "file" else kept.read_copy(name)
+        except TrustError as error:
+            screen.warning(str(error))
+            old = b""
+        _show_diff(
+            screen,
+            [] if before is None else _lines_of(before, old),
+            [] if after is None else _lines_of(after, looked.contents.get(name, b"")),
+        )
+
+
+def _show_open(screen: Screen, hooks: Sequence[ReviewedHook]) -> None:
+    """Show the hooks that no review vouches for, each with the closed form that would do."""
+    for hook in hooks:
+        if not hook.why_open:
+            continue
+        screen.line(("open", "bad"), f"  {hook.event} {hook.name}: {CHANGES}")
+        screen.quote(hook.why_open)
+        if hook.remedy:
+            screen.line((f"closed would be: {hook.remedy}", "faint"), indent=4)
         screen.line()
-    return found
 
 
 def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> None:
@@ -270,6 +441,16 @@ def _show_diff(screen: Screen, before: Sequence[str], after: Sequence[str]) -> N
         screen.quote((line, DIFF_ROLES.get(line[:1], "")))
     if lines:
         screen.line()
+
+
+def _lines_of(file: ReviewedFile, content: bytes) -> list[str]:
+    """Return the lines to show for a file: its text, or one line that says what it is instead."""
+    if file.kind != "file":
+        return [{"directory": "a folder", "absent": "it is not there"}.get(file.kind, "a device")]
+    if len(content) > _MOST_SHOWN or b"\0" in content:
+        return [f"{file.size} bytes that are no text, {file.digest}"]
+    text = content.decode("utf-8", "backslashreplace")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _describe_hooks(reviewed: Review) -> list[str]:
@@ -291,7 +472,7 @@ def _describe_project(reviewed: Review) -> list[str]:
 
 
 def _describe_hook(hook: ReviewedHook) -> list[str]:
-    """What would be run, sent or asked, with the variables it is given and what else is
+    """Return what would be run, sent or asked, with the variables it is given and what else is
     unusual."""
     entry = hook.entry
     command = str(entry.get("command", entry.get("prompt", "")))
@@ -306,8 +487,8 @@ def _describe_hook(hook: ReviewedHook) -> list[str]:
         command = "\n".join([f"sends the event to {entry['url']}", *headers])
         if entry.get("allowed_env"):
             command += f"\nits headers may name {', '.join(entry['allowed_env'])}"
-    shown = {"event", "matcher", "command", "args", "env", "name", "prompt", "url", "headers"}
-    shown |= {"allowed_env", "type"}
+    shown = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
+    shown |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
     named = {"condition": "if", "background": "async", "plugin_root": "plugin"}
     named |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
     more = {name: value for name, value in entry.items() if name not in shown}
@@ -317,4 +498,25 @@ def _describe_hook(hook: ReviewedHook) -> list[str]:
         *command.splitlines(),
         *(f"{name}={value}" for name, value in entry.get("env", {}).items()),
         *(f"{named.get(name, name)}: {value}" for name, value in more.items()),
+        *_describe_start(hook),
     ]
+
+
+def _describe_start(hook: ReviewedHook) -> Iterator[str]:
+    """Yield how a command is started: what runs it, and which of its words are live data."""
+    form = hook.form
+    if form.open or not form.script:
+        return
+    if form.interpreter:
+        yield f"run by: {' '.join(form.interpreter)}"
+    if hook.is_guard and not hook.why_open:
+        yield "runs from the copy that this review makes"
+    data = [each.text for each in form.arguments if each.file not in hook.files]
+    if data:
+        yield f"arguments, not covered: {' '.join(data)}"
+
+
+def _quote(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)

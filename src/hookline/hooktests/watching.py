@@ -6,12 +6,14 @@ next run.
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from hookline.config import Config
 from hookline.hooktests.cases import SUFFIX
 from hookline.pipeline.settings import find_settings_files
-from hookline.pipeline.trust.coverage import cover
 from hookline.places import home_dir
+from hookline.trust.ground import Ground
+from hookline.trust.review import TrustError, look_at
 from hookline.wire.hooks import CommandHook
 
 
@@ -51,13 +53,14 @@ class Watched:
                 claude=self._claude,
                 plugins=self._plugins,
             )
-            here = {"project_dir": project, "cwd": project}
+            ground = Ground.of(project)
             entries = config.get_settings().entries
             settings += config.get_settings_files()
             for entry in entries:
                 if isinstance(entry.hook, CommandHook):
-                    found = cover(entry.hook, entry.event, environ=os.environ, **here)
-                    scripts += found.files.values()
+                    with suppress(TrustError):  # an unreadable script runs no test
+                        found = look_at(entry, project_dir=project, cwd=project, states={})
+                        scripts += map(ground.place_of, found.files)
         self._settings = set(map(os.path.realpath, settings))
         self._scripts = set(map(os.path.realpath, scripts))
         self._kinds = set(map(_find_kind, self._scripts))

@@ -56,7 +56,7 @@ _KNOWN: "dict[Place, frozenset[str]]" = {
         {
             *("type", "name", "description", "timeout", "onFailure", "managed", "command", "args"),
             *("env", "warm", "async", "url", "headers", "allowedEnvVars", "prompt", "model"),
-            *("continueOnBlock", "statusMessage", "once", "shell", "asyncRewake"),
+            *("continueOnBlock", "statusMessage", "once", "shell", "asyncRewake", "covers"),
         }
     ),
 }
@@ -413,6 +413,11 @@ class _Reader:
             else:
                 message = "must be a variable's name with a string, neither with NUL"
                 self.report((*path, "env", name), "bad-field", message, "it was ignored")
+        covers: Any = config.get("covers", [])
+        if not isinstance(covers, list | tuple) or not all(isinstance(c, str) for c in covers):
+            message = "must be a list of paths in the project"
+            self.report((*path, "covers"), "bad-field", message, "it was ignored")
+            covers = ()
         warm = self._read_field(config, "warm", path, bool, False)
         in_background = [
             key
@@ -441,6 +446,7 @@ class _Reader:
             directory=directory,
             background=bool(in_background),
             plugin_data=self.origin.plugin_data,
+            covers=tuple(covers),
         )
 
     def read_http(self, config: Mapping[str, Any], path: Path, key: str) -> HttpHook | None:

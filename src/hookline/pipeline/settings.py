@@ -37,6 +37,7 @@ __all__ = [
     "Switches",
     "combine",
     "find_claude_files",
+    "find_demands",
     "find_disabled_names",
     "find_project_dir",
     "find_settings_files",
@@ -431,6 +432,10 @@ class Switches:
             reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
         return all(self.allow(source, hook) for source in reaching)
 
+    def allow_guard(self, hook: HookConfig) -> bool:
+        """Whether the user and the system let a reviewed guard run; the project has no say."""
+        return all(self.allow(source, hook) for source in (HookSource.USER, HookSource.SYSTEM))
+
 
 class ProjectTrust(Protocol):
     """Decides which of a project's hooks may run, and which of its other settings count."""
@@ -439,8 +444,9 @@ class ProjectTrust(Protocol):
         """Why a hook may not run, None if it may."""
         ...
 
-    def admits(self, hook: HookConfig) -> bool:
-        """Whether a hook is planned, as decided when its settings were read."""
+    def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
+        """An entry as it is planned, as decided when its settings were read, and whether it is a
+        guard that the project cannot disable any more."""
         ...
 
     def adopt(self, hook: HookConfig) -> bool:
@@ -448,7 +454,12 @@ class ProjectTrust(Protocol):
         ...
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """Entries that block in place of reviewed hooks that must answer and cannot."""
+        """Reviewed guards that the settings do not give, and entries that block in place of hooks
+        that must answer and cannot."""
+        ...
+
+    def get_notices(self) -> Sequence[Problem]:
+        """What people must be told of guards that go on as they were reviewed."""
         ...
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
@@ -476,9 +487,10 @@ class GivenTrust:
             return None
         return "the project is not trusted, so its hooks do not run"
 
-    def admits(self, hook: HookConfig) -> bool:
-        """Whether a hook may run."""
-        return self.why_untrusted(hook) is None
+    def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
+        """The entry, which is planned if the project is trusted."""
+        trusted = self.why_untrusted(entry.hook) is None
+        return msgspec.structs.replace(entry, trusted=trusted), False
 
     def adopt(self, hook: HookConfig) -> bool:  # noqa: ARG002
         """Whether the project is trusted."""
@@ -486,6 +498,10 @@ class GivenTrust:
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
         """No guards, as there is no review."""
+        return ()
+
+    def get_notices(self) -> Sequence[Problem]:
+        """Nothing to tell, as there is no review."""
         return ()
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
@@ -525,15 +541,7 @@ def combine(
     for layer in layers:
         if layer.redaction is not None:
             redactions.setdefault(layer.source, layer.redaction)
-    entries = [
-        msgspec.structs.replace(
-            entry,
-            enabled=switches.allow_all(entry.hook),
-            trusted=trust.admits(entry.hook),
-        )
-        for layer in layers
-        for entry in layer.entries
-    ]
+    entries = [_admit(entry, trust, switches) for layer in layers for entry in layer.entries]
     managed = any(entry.hook.managed and entry.enabled for entry in entries)
     problems = [problem for layer in layers for problem in layer.problems]
     held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
@@ -542,12 +550,9 @@ def combine(
         message = f"{held_back} project {are} not trusted and will not run"
         remedy = f"review {them} with `hookline trust`"
         problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
-    # The project cannot disable its guards any more; the user and the system can.
-    entries += [
-        guard
-        for guard in trust.get_guards()
-        if all(switches.allow(s, guard.hook) for s in (HookSource.USER, HookSource.SYSTEM))
-    ]
+    guards = trust.get_guards()
+    entries += [guard for guard in guards if switches.allow_guard(guard.hook)]
+    problems += trust.get_notices()
     # The system's redaction stands; the user may only block more variables.
     system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
     redaction = system or user or Redaction()
@@ -555,13 +560,9 @@ def combine(
         blocked = (*system.blocked, *user.blocked)
         redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
     project_strict, project_required = trust.get_words(layers)
-    for_code = _FULFILLING[HookSource.RUNTIME]
-    demands = {Required.read(name, for_code, by_code=True) for name in required}
-    demands |= {Required.read(name, _FULFILLING[HookSource.PROJECT]) for name in project_required}
+    demands = find_demands(layers, required=required, of_project=project_required)
     for layer in layers:
         strict |= layer.strict and layer.source is not HookSource.PROJECT
-        if layer.source is not HookSource.PROJECT:
-            demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
     entries = [_wait_if_required(entry, demands, problems) for entry in entries]
     user_on = switches.on.get(HookSource.USER, True)
     is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
@@ -577,6 +578,26 @@ def combine(
         private_hosts=tuple(dict.fromkeys(host for each in layers for host in each.private_hosts)),
         problems=tuple(problems),
     )
+
+
+def find_demands(
+    layers: Iterable[Layer], *, required: Iterable[str], of_project: Iterable[str]
+) -> set[Required]:
+    """The hooks that code (``required``), a trusted project and the other layers require."""
+    for_code = _FULFILLING[HookSource.RUNTIME]
+    demands = {Required.read(name, for_code, by_code=True) for name in required}
+    demands |= {Required.read(name, _FULFILLING[HookSource.PROJECT]) for name in of_project}
+    for layer in layers:
+        if layer.source is not HookSource.PROJECT:
+            demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
+    return demands
+
+
+def _admit(entry: HookRegistryEntry, trust: ProjectTrust, switches: Switches) -> HookRegistryEntry:
+    """An entry as it is planned, enabled or not."""
+    planned, is_guard = trust.admit(entry)
+    allow = switches.allow_guard if is_guard else switches.allow_all
+    return msgspec.structs.replace(planned, enabled=allow(entry.hook))
 
 
 def _wait_if_required(

@@ -52,12 +52,23 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
 
+class ReviewedStart(msgspec.Struct, frozen=True, kw_only=True):
+    """How a reviewed command is started: the words that are executed without a shell, and the
+    project that it belongs to. With ``from_copy`` it runs from the copy that was reviewed, with an
+    environment that loads no code. An open command has no ``argv``."""
+
+    project: str
+    argv: tuple[str, ...] = ()
+    from_copy: bool = False
+
+
 class CommandHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
 
     With ``warm`` the interpreter of a Python script is kept running between calls. ``directory``
     is the directory of the settings file or extension that the hook comes from. No event waits for
-    a ``background`` hook. ``plugin_data`` is where the hook's plugin keeps its files.
+    a ``background`` hook. ``plugin_data`` is where the hook's plugin keeps its files. ``covers``
+    are patterns of more files that a review covers, and ``start`` is what the review found.
     """
 
     type: ClassVar[str] = "command"
@@ -69,6 +80,8 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     directory: str | None = None
     background: bool = False
     plugin_data: str | None = None
+    covers: tuple[str, ...] = ()
+    start: ReviewedStart | None = None
 
     def identity(self) -> object:
         # The same relative path names another file beside other settings: a project's hook must

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.pipeline.runner.invocation import make_shell_argv
-from hookline.pipeline.trust.coverage import Coverage, cover
+
 from hookline.shell.programs import argv_of, find_user_config, hook_variables, started_by
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource, Redaction

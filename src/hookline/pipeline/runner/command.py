@@ -18,6 +18,7 @@ from hookline.pipeline.runner.invocation import (
     choose_program,
     make_environment,
     make_shell_argv,
+    reviewed_program,
 )
 from hookline.pipeline.runner.process import (
     Child,
@@ -52,6 +53,7 @@ class CommandRunner:
         self._pool: WarmPool | None = None
         self._pool_lock = threading.Lock()
         self._told: set[tuple[str, str]] = set()
+        self._folders: set[str] = set()
         self._is_disposed = False
 
     def run(
@@ -69,7 +71,7 @@ class CommandRunner:
         if unknown := find_user_config(hook):
             error = f"{unknown} in its command has no value here; write the value in its place"
             return failed_result(hook, document, "spawn", error)
-        warnings = [*_make_plugin_data(hook)]
+        warnings = [*_make_folder(hook.plugin_data)]
         given = DIALECTS[hook.dialect].variables(context.session_id)
         hidden = tuple((name, None) for name, value in given.items() if value is None)
         in_dialect = {name: value for name, value in given.items() if value is not None}
@@ -105,14 +107,23 @@ class CommandRunner:
             max_stderr=context.limits.max_stderr,
         )
         warnings = _describe_left_out(env.left_out)
+        if context.hook_state is not None and context.hook_state not in self._folders:
+            self._folders.add(context.hook_state)
+            warnings += _make_folder(context.hook_state)
+        if env.taken_out:
+            names = ", ".join(env.taken_out)
+            warnings += self._tell_once(f"reviewed hooks do not get what could load code: {names}")
         child: Child | None = None
         cold = None
         try:
             values = {**variables, **own} if own else variables
             if env.left_out:
                 values = {name: values[name] for name in values if name not in env.left_out}
-            places = {"cwd": cwd, "project_dir": context.project_dir}
-            program = choose_program(hook, values, **places, env=env)
+            places = {"cwd": cwd, "project_dir": start.project_dir}
+            if hook.start is not None and hook.start.argv:
+                program: Program | None = reviewed_program(hook.start, cwd=cwd, env=env)
+            else:
+                program = choose_program(hook, values, **places, env=env)
             if hook.warm and context.warm and not self._is_disposed:
                 child, cold = await self._start_warm(program, cwd, started + limits.timeout)
             if child is None and program is not None:
@@ -120,11 +131,13 @@ class CommandRunner:
                     child = spawn(program.argv, program=program.file, cwd=cwd, env=program.env)
                 except SpawnError:
                     # A shell reports what is wrong, with the exit code for it.
-                    if hook.args is not None:
+                    if hook.args is not None or (hook.start is not None and hook.start.argv):
                         raise
             if child is None:
                 command = resolve_in_command(hook.command, values, hook, **places)
-                argv = make_shell_argv(command, {**variables, **own}, os.environ.get("PATH"))
+                argv = make_shell_argv(
+                    command, {**variables, **own}, os.environ.get("PATH"), start.project_dir
+                )
                 if hook.dialect != "native" and os.path.basename(argv[0]) != "bash":
                     why = "there is no bash on the PATH; install it"
                     warnings += self._tell_once(f"{argv[0]} runs commands written for bash: {why}")
@@ -142,6 +155,13 @@ class CommandRunner:
         if cold is not None:
             warnings += self._tell_once(f"cannot start warm, running cold: {cold}", of=hook.name)
         return _read_outcome(hook, document, limits, outcome, warnings)
+
+    def end_warm(self) -> None:
+        """End the processes that wait for the next call; it starts new ones."""
+        with self._pool_lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.dispose()
 
     def dispose(self) -> None:
         """End the processes kept from call to call, at the latest with the last running hook."""
@@ -185,9 +205,11 @@ class CommandRunner:
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """When a hook was started, and its variables: the event's, its own, and all of them."""
+    """When a hook was started, the project it belongs to, and its variables: the event's, its own,
+    and all of them."""
 
     at: float
+    project_dir: str
     variables: dict[str, str]
     own: Mapping[str, str]
     env: Environment
@@ -203,8 +225,9 @@ class _Start(msgspec.Struct, frozen=True):
         """Start the clock and make the variables. ``in_dialect`` are those that only hooks of its
         dialect have; such hooks also have the shared ones of the settings."""
         started = time.monotonic()
+        project_dir = context.project_dir if hook.start is None else hook.start.project
         variables = hook_variables(
-            project_dir=context.project_dir,
+            project_dir=project_dir,
             cwd=context.cwd,
             session_id=context.session_id,
             event=document.event.value,
@@ -214,19 +237,23 @@ class _Start(msgspec.Struct, frozen=True):
         if in_dialect is not None:
             variables |= in_dialect
             shared = context.shared_env
+        if context.hook_state is not None:
+            variables["HOOKLINE_HOOK_STATE"] = context.hook_state
         own = own_variables(hook, variables)
-        env = make_environment(context.redaction, variables, own, context.inherited, shared)
-        return cls(started, variables, own, env)
+        env = make_environment(
+            context.redaction, variables, own, context.inherited, shared, hook.start
+        )
+        return cls(started, project_dir, variables, own, env)
 
 
-def _make_plugin_data(hook: CommandHook) -> Sequence[str]:
-    """Make the folder for a plugin's data; return a warning if that fails."""
-    if hook.plugin_data is None:
+def _make_folder(place: str | None) -> tuple[str, ...]:
+    """Make a folder that hooks may write to; return a warning if that fails."""
+    if place is None:
         return ()
     try:
-        os.makedirs(hook.plugin_data, mode=0o700, exist_ok=True)
+        os.makedirs(place, mode=0o700, exist_ok=True)
     except (OSError, ValueError) as error:
-        return (f"cannot create the plugin's data folder: {error}",)
+        return (f"cannot create the folder for its files: {error}",)
     return ()
 
 

@@ -45,7 +45,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     process's, None for one that hooks do not inherit. ``tools`` are the host's tools as Claude Code
     names them, and ``shared_env`` the variables that the user's and the system's settings give all
     hooks of Claude Code; both only where there are such hooks. ``judge`` answers prompt hooks;
-    ``private_hosts`` are the hosts on private networks that a project's hooks may reach.
+    ``private_hosts`` are the hosts on private networks that a project's hooks may reach, and
+    ``hook_state`` is the folder of the user's in which they may write.
     """
 
     cwd: str
@@ -60,6 +61,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     judge: "Judge | None" = None
     private_hosts: tuple[str, ...] = ()
     inherited: tuple[tuple[str, str | None], ...] = ()
+    hook_state: str | None = None
 
 
 class InputDocument(EventDocument, frozen=True, eq=False):

@@ -21,7 +21,7 @@ import msgspec
 
 from hookline.places import home_dir, user_state_dir
 from hookline.shell.programs import argv_of, find_program, read_shebang, resolve_words
-from hookline.wire.hooks import CommandHook, Redaction
+from hookline.wire.hooks import CommandHook, Redaction, ReviewedStart
 
 _ALWAYS_KEPT = frozenset(
     {
@@ -58,6 +58,19 @@ _SET_BY_BASH = frozenset(
         *("SECONDS", "SHELLOPTS", "SRANDOM", "UID"),
     }
 )
+# Variables that make an interpreter, a shell or the system's loader load code.
+LOADERS = re.compile(
+    r"BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|ZDOTDIR|FPATH|LD_.*|DYLD_.*|PYTHON.*|NODE_.*"
+    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*",
+    re.DOTALL,
+)
+HARMLESS_LOADERS = frozenset(
+    {
+        *("PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE"),
+        *("PYTHONHASHSEED", "PYTHONNOUSERSITE", "PYTHONSAFEPATH", "NODE_ENV", "NODE_NO_WARNINGS"),
+    }
+)
+_PARTS = re.compile(r"[\s:;,=]+")
 _LONGEST_NAME = 255
 # The longest string on Linux, with its final NUL; elsewhere only the sum is bounded.
 _LONGEST_STRING = 32 * os.sysconf("SC_PAGE_SIZE") if sys.platform == "linux" else None
@@ -79,10 +92,16 @@ _REMEDIES: dict[int | None, str] = {
 class Environment(dict[str, str]):
     """Variables that no longer change."""
 
-    __slots__ = ("_entries", "_left_out")
+    __slots__ = ("_entries", "_left_out", "_taken_out")
 
     _entries: list[bytes]
     _left_out: dict[str, str]
+    _taken_out: tuple[str, ...]
+
+    @property
+    def taken_out(self) -> tuple[str, ...]:
+        """The variables that a reviewed hook does not inherit, as they would load code."""
+        return getattr(self, "_taken_out", ())
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -109,10 +128,12 @@ def make_environment(
     own: Mapping[str, str],
     changed: tuple[tuple[str, str | None], ...] = (),
     shared: Mapping[str, str] = {},
+    start: ReviewedStart | None = None,
 ) -> Environment:
     """Return the environment of one hook, cached: the inherited variables with those that are
     ``changed``, then the ``shared`` ones, the event's and the hook's own. Only inherited variables
-    are redacted.
+    are redacted. A hook that a review vouches for (``start``) inherits nothing that would load the
+    project's code.
 
     Values that no process can be given are left out, except the hook's own: its author must correct
     those.
@@ -127,6 +148,7 @@ def make_environment(
         tuple(own.items()),
         changed,
         tuple(shared.items()),
+        start if start is not None and start.argv else None,
     )
 
 
@@ -138,12 +160,14 @@ def _make_environment(
     own: tuple[tuple[str, str], ...],
     changed: tuple[tuple[str, str | None], ...],
     shared: tuple[tuple[str, str], ...],
+    start: ReviewedStart | None,
 ) -> Environment:
     parent = {os.fsdecode(name): os.fsdecode(value) for name, value in inherited}
     for name, value in changed:
         parent.pop(name, None)
         if value is not None:
             parent[name] = value
+    taken_out = [] if start is None else _take_out_loaders(parent, start)
     given = {**redact(parent, redaction), **dict(shared), **dict(variables)}
     its_own = dict(own)
     project_dir = given.get("HOOKLINE_PROJECT_DIR", "")
@@ -163,7 +187,30 @@ def _make_environment(
             excess -= _count_bytes((name, env.pop(name)))
     made = Environment(env)
     made._left_out = left_out
+    made._taken_out = tuple(taken_out)
     return made
+
+
+def _take_out_loaders(parent: dict[str, str], start: ReviewedStart) -> list[str]:
+    """Take the variables out that make interpreters, shells or the system's loader load code: all
+    of them for a hook that runs from its copy, for others those that lead into the project. Return
+    their names."""
+
+    def leads_inside(part: str) -> bool:
+        return not os.path.isabs(part) or _is_inside(part, start.project)
+
+    taken_out = []
+    for name in [name for name in parent if LOADERS.fullmatch(name)]:
+        parts = [part for part in _PARTS.split(parent[name]) if part]
+        if start.from_copy or (name not in HARMLESS_LOADERS and any(map(leads_inside, parts))):
+            del parent[name]
+            taken_out += [] if name in HARMLESS_LOADERS else [name]
+    entries = parent.get("PATH", "").split(os.pathsep)
+    outside = [entry for entry in entries if not leads_inside(entry)]
+    if start.from_copy and "PATH" in parent and outside != entries:
+        parent["PATH"] = os.pathsep.join(outside)
+        taken_out += (f"{entry or '.'} in PATH" for entry in entries if leads_inside(entry))
+    return taken_out
 
 
 def _why_unfit(name: str, value: str) -> str:
@@ -268,6 +315,12 @@ class Program(msgspec.Struct, frozen=True):
     env: Environment
 
 
+def reviewed_program(start: ReviewedStart, *, cwd: str, env: Environment) -> Program:
+    """Return what is executed for a hook that a review vouches for: its words, without a shell."""
+    argv = list(start.argv)
+    return Program(argv[0], argv, _set_by_shell(env, cwd, argv[0]))
+
+
 def choose_program(
     hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str, env: Environment
 ) -> Program | None:
@@ -289,29 +342,36 @@ def choose_program(
         file = find_program(argv[0], path, cwd=cwd)
         if file is None:
             return None
-        # A shell would have set these by now.
-        said = Environment(env)
-        directory = said.get("PWD", "")
-        try:
-            is_here = directory == cwd or os.path.samefile(directory, cwd)
-        except OSError:
-            is_here = False
-        if not (directory.startswith("/") and is_here):
-            said["PWD"] = os.path.realpath(cwd)
-        if "OLDPWD" in said and not os.path.isdir(os.path.join(cwd, said["OLDPWD"])):
-            del said["OLDPWD"]
-        level = said.get("SHLVL", "")
-        if not level.isascii() or not level.isdigit():
-            said["SHLVL"] = "0"
-        said["_"] = file
-        return Program(file, argv, said)
+        return Program(file, argv, _set_by_shell(env, cwd, file))
     except ValueError:
         # No process can be given such text; starting a shell with it reports which.
         return None
 
 
-def make_shell_argv(command: str, names: Collection[str], env_path: str | None) -> list[str]:
-    """Return the program and arguments that run ``command`` in a shell found on ``env_path``.
+def _set_by_shell(env: Environment, cwd: str, file: str) -> Environment:
+    """Return an environment with what a shell would have set by the time it starts a program."""
+    shell_env = Environment(env)
+    directory = shell_env.get("PWD", "")
+    try:
+        is_here = directory == cwd or os.path.samefile(directory, cwd)
+    except OSError:
+        is_here = False
+    if not (directory.startswith("/") and is_here):
+        shell_env["PWD"] = os.path.realpath(cwd)
+    if "OLDPWD" in shell_env and not os.path.isdir(os.path.join(cwd, shell_env["OLDPWD"])):
+        del shell_env["OLDPWD"]
+    level = shell_env.get("SHLVL", "")
+    if not level.isascii() or not level.isdigit():
+        shell_env["SHLVL"] = "0"
+    shell_env["_"] = file
+    return shell_env
+
+
+def make_shell_argv(
+    command: str, names: Collection[str], env_path: str | None, project_dir: str = ""
+) -> list[str]:
+    """Return the program and arguments that run ``command`` in a shell found on ``env_path``,
+    outside of the project.
 
     ``names`` are the variables that must each stay one word, whatever they hold.
     """
@@ -319,14 +379,15 @@ def make_shell_argv(command: str, names: Collection[str], env_path: str | None) 
         from hookline.shell.tokens import quote_variables
 
         command = quote_variables(command, names)
-    return [*_find_shell(env_path), "-c", "--", command]
+    return [*_find_shell(env_path, project_dir), "-c", "--", command]
 
 
 @functools.lru_cache(maxsize=16)
-def _find_shell(env_path: str | None) -> tuple[str, ...]:
+def _find_shell(env_path: str | None, project_dir: str) -> tuple[str, ...]:
     # Relative entries would pick a shell out of the project's own files.
     entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
-    path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+    outside = (e for e in entries if os.path.isabs(e) and not _is_inside(e, project_dir))
+    path = os.pathsep.join(outside)
     # --norc: a bash that thinks sshd or rshd started it reads ~/.bashrc in spite of -c.
     # -p: without it bash would run the file that BASH_ENV names, and take functions and options
     # from its environment, so that the same hook would do different things for different users.

@@ -86,6 +86,11 @@ class HookRunner:
         seconds."""
         return self._background is None or self._background.wait(timeout)
 
+    def end_warm(self) -> None:
+        """End the processes that wait for the next call; it starts new ones."""
+        if self._commands is not None:
+            self._commands.end_warm()
+
     def dispose(self) -> None:
         """End the processes and connections kept from call to call, and async hooks; running plans
         finish, and later plans still run."""

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.trust.review import Policy, accept
-from hookline.pipeline.trust.store import TrustStore
+from hookline.trust.review import Policy, accept
+from hookline.trust.store import TrustStore
 from hookline.wire.hooks import WithheldHook
 from tests.harness.scratch import Project
 from tests.pipeline.claude import (

@@ -1,0 +1,658 @@
+"""Decides which hooks of a project run, and from where: by the user's reviews.
+
+The reviewed policy stays in force. A guard runs as it was reviewed, from its copy, whatever the
+project's files and settings say by now; every other hook runs while it is as it was reviewed.
+"""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hookline.errors import EXHAUSTED
+from hookline.files import Signature, signature
+from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.pipeline.settings import Layer
+from hookline.problem import Problem
+from hookline.trust.coverage import FileState, read_state
+from hookline.trust.form import find_outside, read_form
+from hookline.trust.ground import Ground, is_inside, may_be_code
+from hookline.trust.review import (
+    Review,
+    ReviewedFile,
+    ReviewedHook,
+    TrustError,
+    describe_entry,
+    explain_difference,
+    find_names,
+    ground_of,
+    restore_entry,
+)
+from hookline.trust.store import KeptReview, TrustStore
+from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.hooks import (
+    CommandHook,
+    HookConfig,
+    HookSource,
+    ReviewedStart,
+    WithheldHook,
+)
+
+if TYPE_CHECKING:
+    from hookline.pipeline.dialects.tools import ToolAlias
+
+_REVIEW = "review it with `hookline trust`"
+_DECIDES = "`hookline trust` decides about the change, `hookline untrust` ends the review"
+# Bytes of a hook's files up to which they are compared by content each time.
+_MOST_COMPARED = 1024 * 1024
+# Nanoseconds within which a file may change twice and keep the same timestamp.
+_TICK_NS = 20_000_000
+_WORDS = re.compile(r"[\s'\"();&|<>=`,:]+")
+
+
+class _Look(msgspec.Struct, eq=False):
+    """A hook as it is planned, what was reviewed of it, and why it may not run. ``signed`` are the
+    signatures of files too large to compare each time, as they were when they were compared."""
+
+    entry: HookRegistryEntry
+    described: dict[str, Any]
+    ground: Ground
+    kept: KeptReview | None = None
+    hook: ReviewedHook | None = None
+    fault: str | None = None
+    is_guard: bool = False
+    contents: dict[str, bytes] | None = None
+    signed: dict[str, Signature | None] | None = None
+
+    @property
+    def is_copied(self) -> bool:
+        hook = self.entry.hook
+        return isinstance(hook, CommandHook) and hook.start is not None and hook.start.from_copy
+
+
+class _InUse(msgspec.Struct, frozen=True, eq=False):
+    """The hooks in use. ``own`` are those that the caller gave in code, in any layer; ``guards``
+    are reviewed ones that the settings do not give, ``notices`` what people must be told."""
+
+    looks: dict[int, _Look] = {}
+    by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
+    own: frozenset[object] = frozenset()
+    guards: tuple[HookRegistryEntry, ...] = ()
+    notices: tuple[Problem, ...] = ()
+
+    def find(self, hook: HookConfig) -> Sequence[_Look]:
+        """Return what is known of a hook. A copy, as of an entry that is listed twice, is found by
+        its identity and its layer: a project that lists the same guard as the user or the caller
+        must not hold back theirs."""
+        look = self.looks.get(id(hook))
+        if look is not None:
+            return (look,)
+        identity = hook.identity() if self.by_identity else None
+        return () if identity in self.own else self.by_identity.get((hook.source, identity), ())
+
+
+class FolderTrust:
+    """The reviews of a project and of the folders above the working directory, applied.
+
+    ``is_required`` says which entries somebody requires. With ``copies`` every closed hook runs
+    from its copy, not only guards.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[TrustStore],
+        *,
+        project_dir: str,
+        cwd: str,
+        warn: Callable[[str], None] = lambda _message: None,
+        copies: bool = False,
+    ) -> None:
+        self._stores = stores
+        self._project_dir = project_dir
+        self._cwd = cwd
+        self._warn = warn
+        self._copies = copies
+        self._lock = threading.Lock()
+        # Events under way keep using the hooks that they began with.
+        self._now = self._before = _InUse()
+        self._adopted: set[object] = set()
+        self._reviews: list[KeptReview] = []
+        self._signed: list[Signature | None] | None = None
+        folders = (store.folder_of(project_dir) for store in stores)
+        self.files = tuple(folder for folder in folders if folder is not None)
+
+    def use(
+        self,
+        layers: Sequence[Layer],
+        *,
+        is_on: Callable[[HookConfig], bool],
+        is_required: Callable[[HookRegistryEntry], bool] = lambda _entry: False,
+        in_code: Iterable[Layer] = (),
+        claude: bool | None = None,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> None:
+        """Decide about the hooks of these layers from now on; ``is_on`` says which the project
+        enables. Hooks given in code are the caller's own, in any layer.
+
+        ``claude`` is whether they include the project's Claude Code settings: False if the user
+        excludes them, None if no settings say. ``tools`` are the host's, as Claude Code calls
+        them.
+        """
+        # Before they are read, so that a change in between shows.
+        self._signed = self._sign_stores()
+        reviews, faults = self._read_reviews(self._project_dir)
+        self._reviews = reviews
+        looks: dict[int, _Look] = {}
+        notices: list[Problem] = []
+        for entry in self.find_entries(layers):
+            look = self._judge(entry, reviews, is_required=is_required(entry))
+            looks[id(entry.hook)] = look
+            if look.is_guard and look.kept is not None and look.hook is not None:
+                why = "" if is_on(entry.hook) else "the project's settings disable it"
+                why = why or _find_change(look) or ""
+                if why and look.fault is None:
+                    notices.append(_tell_kept(look.hook, look.kept, why, entry.file))
+        guards = [*self._keep_guards(layers, looks, claude, tools, notices)]
+        guards += self._withhold_users(looks.values())
+        if faults:
+            guards += self._hold_all(layers, faults)
+        by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
+        for look in [*looks.values()]:
+            looks[id(look.entry.hook)] = look
+            key = (look.entry.source, look.entry.hook.identity())
+            by_identity.setdefault(key, []).append(look)
+        own = frozenset(entry.hook.identity() for layer in in_code for entry in layer.entries)
+        self._before, self._now = (
+            self._now,
+            _InUse(looks, by_identity, own, tuple(guards), tuple(notices)),
+        )
+
+    def is_stale(self) -> bool:
+        """True if somebody reviewed the project again, or took its review back."""
+        return self._signed is not None and self._signed != self._sign_stores()
+
+    def _sign_stores(self) -> list[Signature | None]:
+        return [signature(folder) for folder in self.files]
+
+    def restore(self) -> None:
+        """Go back to the hooks that were in use before."""
+        self._now = self._before
+
+    def adopt(self, hook: HookConfig) -> bool:
+        """True if code may register a hook for the project: only if all of it is trusted."""
+        if self.is_all_trusted:
+            self._adopted.add(hook.identity())
+        return hook.identity() in self._adopted
+
+    def find_entries(self, layers: Iterable[Layer]) -> list[HookRegistryEntry]:
+        """Return the hooks that a project's review covers: its own, and those of the user and the
+        system that start its files."""
+        return [
+            entry
+            for layer in layers
+            for entry in layer.entries
+            if layer.source is HookSource.PROJECT
+            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._starts_here(entry))
+        ]
+
+    def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
+        """Return an entry as it is planned, and whether it is a guard that the project can no
+        longer disable. A later change is found before the hook starts."""
+        look = self._now.looks.get(id(entry.hook))
+        if look is None:
+            is_let = not _is_of_project(entry.hook) or entry.hook.identity() in self._now.own
+            return msgspec.structs.replace(entry, trusted=is_let), False
+        # A guard is planned, and fails if it cannot run, so that it blocks.
+        is_kept = look.is_guard and look.hook is not None
+        trusted = look.fault is None or is_kept
+        return msgspec.structs.replace(entry, hook=look.entry.hook, trusted=trusted), is_kept
+
+    def why_untrusted(self, hook: HookConfig) -> str | None:
+        """Return why a hook may not run now, None if it may. A hook that is not the project's, and
+        starts none of its files, always may."""
+        if isinstance(hook, WithheldHook):
+            return hook.why
+        now = self._now
+        looks = now.find(hook) or self._before.find(hook)
+        if not looks:
+            identity = hook.identity() if _is_of_project(hook) else None
+            if identity is None or identity in now.own or identity in self._adopted:
+                return None
+            return f"nobody has reviewed it; {_REVIEW}"
+        faults = []
+        for look in looks:
+            fault = look.fault
+            if fault is None and not look.is_copied:
+                with self._lock:
+                    fault = _compare(look)
+            if fault is None:
+                return None
+            faults.append(fault)
+        return f"{faults[0]}; {_REVIEW}"
+
+    def get_open(self, hook: HookConfig) -> str:
+        """Return why no review vouches for what a hook starts, "" if one does."""
+        look = self._now.looks.get(id(hook))
+        return "" if look is None or look.hook is None else _why_open(look)
+
+    def get_files(self, hook: HookConfig) -> Mapping[str, ReviewedFile] | None:
+        """Return the reviewed files of a hook that runs from its copy; None for any other."""
+        look = self._now.looks.get(id(hook))
+        if look is None or not look.is_copied or look.kept is None or look.hook is None:
+            return None
+        return {name: look.kept.review.files[name] for name in look.hook.files}
+
+    def get_guards(self) -> Sequence[HookRegistryEntry]:
+        """Return reviewed guards that the settings do not give, and entries that block in place of
+        hooks that must answer and cannot."""
+        return self._now.guards
+
+    def get_notices(self) -> Sequence[Problem]:
+        """Return what people must be told of guards that go on as they were reviewed."""
+        return self._now.notices
+
+    def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:  # noqa: ARG002
+        """Return whether the project is strict, and which hooks it requires, as reviewed."""
+        strict = any(kept.review.strict for kept in self._reviews)
+        names = [name for kept in self._reviews for name in kept.review.required]
+        return strict, list(dict.fromkeys(names))
+
+    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002
+        """Return what the project declares about the host's tools, as reviewed."""
+        return self._reviews[0].review.tools if self._reviews else {}
+
+    @property
+    def is_all_trusted(self) -> bool:
+        """True if every hook may run, and no guard is kept that the settings do not give."""
+        hooks = [look.entry.hook for look in self._now.looks.values()]
+        changed = self._now.guards or self._now.notices
+        return not changed and all(self.why_untrusted(hook) is None for hook in hooks)
+
+    def trusts_test(self, file: str) -> bool:
+        """True if a hook test that brings code is unchanged since its review."""
+        ground = Ground.of(self._project_dir)
+        name = ground.name_of(file)
+        for kept in self._reviews:
+            if name is None or name not in kept.review.tests:
+                continue
+            try:
+                return read_state(ground, name).content == kept.read_copy(name)
+            except (OSError, TrustError):
+                return False
+        return False
+
+    def _read_reviews(self, directory: str) -> tuple[list[KeptReview], list[str]]:
+        """Return the reviews of a directory in all stores, and what keeps some from being read."""
+        reviews, faults = [], []
+        for store in self._stores:
+            try:
+                kept = store.read(directory)
+            except TrustError as error:
+                faults.append(str(error))
+                continue
+            if kept is not None:
+                reviews.append(kept)
+            elif store.has_record_of_earlier_version(directory):
+                faults.append(
+                    f"{os.path.realpath(directory)} was reviewed with an earlier version of "
+                    "hookline, which kept no copies; look at its hooks again"
+                )
+        for fault in faults:
+            self._warn(f"{fault}; {_REVIEW}")
+        return reviews, faults
+
+    def _judge(
+        self, entry: HookRegistryEntry, reviews: Sequence[KeptReview], *, is_required: bool
+    ) -> _Look:
+        """Decide about a hook of the settings."""
+        described = describe_entry(entry)
+        ground = ground_of(entry.hook, self._project_dir)
+        found = [(kept, hook) for kept in reviews if (hook := kept.review.find(described))]
+        if not found:
+            known = any(h.has_same_place(described) for kept in reviews for h in kept.review.hooks)
+            fault = "its entry in the settings has changed since it was reviewed"
+            fault = fault if known else "nobody has reviewed it"
+            return _Look(entry, described, ground, fault=fault)
+        kept, hook = found[0]
+        return self._plan(entry, described, ground, kept, hook, is_required=is_required)
+
+    def _plan(
+        self,
+        entry: HookRegistryEntry,
+        described: dict[str, Any],
+        ground: Ground,
+        kept: KeptReview,
+        hook: ReviewedHook,
+        *,
+        is_required: bool = False,
+    ) -> _Look:
+        """Plan a reviewed hook: from its copy if it is a closed guard, else in place."""
+        is_guard = hook.enabled and (hook.is_guard or is_required)
+        look = _Look(entry, described, ground, kept, hook, is_guard=is_guard)
+        config = entry.hook
+        if isinstance(config, CommandHook):
+            start = ReviewedStart(project=self._project_dir)
+            if ground.real != os.path.realpath(self._project_dir):
+                start = ReviewedStart(project=ground.real)
+            if not _why_open(look) and (is_guard or self._copies):
+                argv = hook.form.argv_in(kept.root, hook.files)
+                start = msgspec.structs.replace(start, argv=argv, from_copy=True)
+                look.fault = _find_damage(kept, hook)
+            elif not _why_open(look):
+                argv = hook.form.argv_in_place(ground)
+                start = msgspec.structs.replace(start, argv=_find_interpreter(argv, hook, ground))
+            planned = msgspec.structs.replace(config, start=start)
+            look.entry = msgspec.structs.replace(entry, hook=planned)
+        if not kept.review.is_of_folder() and not (is_guard and not _why_open(look)):
+            look.fault = f"{ground.real} is another folder than the one that was reviewed"
+        return look
+
+    def _keep_guards(
+        self,
+        layers: Sequence[Layer],
+        looks: dict[int, _Look],
+        claude: bool | None,
+        tools: "Mapping[str, ToolAlias] | None",
+        notices: list[Problem],
+    ) -> Iterator[HookRegistryEntry]:
+        """Yield the reviewed guards that the settings do not give any more, or never gave: those
+        of this project, and of the folders above the working directory."""
+        current = [look.described for look in looks.values()]
+        project = os.path.realpath(self._project_dir)
+        unreadable = [
+            problem.place
+            for layer in layers
+            if layer.source is HookSource.PROJECT
+            for problem in layer.problems
+            if problem.broken
+        ]
+        for kept in [*self._reviews, *self._read_above(project)]:
+            is_here = kept.review.project == project
+            for guard in kept.review.get_guards():
+                entry = guard.entry
+                is_settings = entry.get("dialect") == "claude" and "plugin_root" not in entry
+                if (is_here and entry in current) or (claude is False and is_settings):
+                    continue
+                restored = restore_entry(guard, tools)
+                if restored is None:
+                    continue
+                ground = ground_of(restored.hook, kept.review.project)
+                look = self._plan(restored, entry, ground, kept, guard)
+                looks[id(look.entry.hook)] = look
+                why = f"its project is {kept.review.project}, above this one"
+                if is_here:
+                    why = _explain_missing(guard, current, unreadable, claude)
+                notices.append(_tell_kept(guard, kept, why, None))
+                yield msgspec.structs.replace(look.entry, trusted=True)
+
+    def _read_above(self, project: str) -> Iterator[KeptReview]:
+        """Yield the reviews of the folders above the working directory, but for the project's."""
+        above: list[str] = []
+        directory = os.path.realpath(self._cwd)
+        while directory not in above:
+            above.append(directory)
+            directory = os.path.dirname(directory)
+        for store in self._stores:
+            for directory in store.find_projects(each for each in above if each != project):
+                try:
+                    kept = store.read(directory)
+                except TrustError as error:
+                    self._warn(str(error))
+                    continue
+                if kept is not None:
+                    yield kept
+
+    def _withhold_users(self, looks: Iterable[_Look]) -> Iterator[HookRegistryEntry]:
+        """Yield an entry that blocks for each user's hook that fails closed and would start files
+        of the project that nobody reviewed."""
+        for look in looks:
+            hook = look.entry.hook
+            if look.fault and not _is_of_project(hook) and hook.on_failure == "block":
+                why = f"it starts a file of the project, and {look.fault}; {_REVIEW}"
+                yield _withhold(look.entry, why)
+
+    def _hold_all(
+        self, layers: Sequence[Layer], faults: Sequence[str]
+    ) -> Iterator[HookRegistryEntry]:
+        """Yield entries that block every event that can be blocked, if the project's settings name
+        a guard: its review cannot be read."""
+        project = [layer for layer in layers if layer.source is HookSource.PROJECT]
+        has_guard = any(
+            entry.hook.on_failure == "block" for layer in project for entry in layer.entries
+        ) or any(layer.required for layer in project)
+        is_unreadable = any(problem.broken for layer in project for problem in layer.problems)
+        if not (has_guard or is_unreadable):
+            return
+        for event in HookEventName:
+            if EVENTS[event].blockable:
+                hook = WithheldHook(
+                    name="review",
+                    source=HookSource.PROJECT,
+                    on_failure="block",
+                    why=f"the review of this project cannot be read: {faults[0]}",
+                )
+                yield HookRegistryEntry(event=event, hook=hook, matches=lambda _name: True)
+
+    def _starts_here(self, entry: HookRegistryEntry) -> bool:
+        """True if a hook of the user or the system starts a file of the project."""
+        hook = entry.hook
+        if not isinstance(hook, CommandHook):
+            return False
+        ground = Ground.of(self._project_dir)
+        texts = (hook.command, *(hook.args or ()))
+        words = {word for text in texts for word in (text, *_WORDS.split(text)) if word}
+        # A look at the words saves reading most commands.
+        if not any("$" in word or ground.holds(os.path.join(ground.real, word)) for word in words):
+            return False
+        form = read_form(hook, entry.event.value, ground, cwd=self._cwd)
+        if not form.open:
+            return not os.path.isabs(form.script)
+        for name in form.named:
+            place = ground.place_of(name)
+            if os.path.isfile(place) and may_be_code(name, os.stat(place), place):
+                return True
+        return False
+
+
+def _is_of_project(hook: HookConfig) -> bool:
+    return hook.source is HookSource.PROJECT
+
+
+def _why_open(look: _Look) -> str:
+    """Return why a reviewed hook is open: what keeps a guard from running in its copy counts only
+    for guards."""
+    assert look.hook is not None
+    return look.hook.open or (look.hook.detached if look.is_guard else "")
+
+
+def _withhold(entry: HookRegistryEntry, why: str) -> HookRegistryEntry:
+    """Return the entry that blocks in place of another."""
+    hook = entry.hook
+    withheld = WithheldHook(
+        name=hook.name,
+        source=hook.source,
+        on_failure="block",
+        dialect=hook.dialect,
+        dialect_event=hook.dialect_event,
+        condition=hook.condition,
+        why=why,
+    )
+    return msgspec.structs.replace(entry, hook=withheld, trusted=False)
+
+
+def _find_interpreter(argv: tuple[str, ...], hook: ReviewedHook, ground: Ground) -> tuple[str, ...]:
+    """Return the words of a hook that runs in place; its interpreter is looked up again if it is
+    not where it was."""
+    if hook.form.interpreter and not os.access(argv[0], os.X_OK):
+        return (find_outside(os.path.basename(argv[0]), ground) or argv[0], *argv[1:])
+    return argv
+
+
+def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
+    """Return what is wrong with the copy of a hook, None if it is whole."""
+    try:
+        for name in hook.files:
+            if kept.review.files[name].kind == "file":
+                kept.read_copy(name)
+    except KeyError as missing:
+        return f"its review lacks {missing}"
+    except TrustError as error:
+        return str(error)
+    program = hook.form.interpreter[:1]
+    if program and not os.access(program[0], os.X_OK):
+        return f"its interpreter {program[0]}, as it was reviewed, is gone"
+    return None
+
+
+def _compare(look: _Look) -> str | None:
+    """Return what of a hook differs from its review, by content, None if nothing does."""
+    kept, hook, ground = look.kept, look.hook, look.ground
+    if kept is None or hook is None:
+        return "nobody has reviewed it"
+    if not hook.files and not hook.folders:
+        return None
+    names = find_names(ground, hook, hook.entry.get("covers", ()))
+    began = time.time_ns()
+    signed = None
+    is_large = sum(kept.review.files[name].size for name in hook.files) > _MOST_COMPARED
+    if is_large:
+        signed = _sign(ground, names, began)
+        if signed == look.signed:
+            return None
+    try:
+        if look.contents is None:
+            files = [name for name in hook.files if kept.review.files[name].kind == "file"]
+            look.contents = {name: kept.read_copy(name) for name in files}
+        fault = _find_difference(ground, hook, kept.review, names, look.contents)
+    except TrustError as error:
+        return str(error)
+    except OSError as error:
+        if error.errno in EXHAUSTED:
+            raise
+        return f"{error.filename} cannot be read ({error.strerror})"
+    if is_large:
+        look.contents, look.signed = None, signed if fault is None else None
+    return fault
+
+
+def _find_difference(
+    ground: Ground,
+    hook: ReviewedHook,
+    reviewed: Review,
+    names: Iterable[str],
+    contents: Mapping[str, bytes],
+) -> str | None:
+    """Compare files with the reviewed ones, byte by byte."""
+    folders: dict[str, bool] = {}
+    for name in sorted(names):
+        then = reviewed.files.get(name) if name in hook.files else None
+        if then is None:
+            return f"{name} was not there when it was reviewed"
+        folder = os.path.dirname(name)
+        if folder not in folders:
+            place = ground.place_of(folder)
+            folders[folder] = os.path.realpath(place) == place
+        now = None
+        if folders[folder] and then.leads_to == name:
+            now = _read_simple(ground, name, then.size)
+        state = now or read_state(ground, name)
+        same = (then.kind, then.leads_to, then.executable, contents.get(name, b""))
+        if same != (state.kind, state.leads_to, state.executable, state.content):
+            found = ReviewedFile.of(state)
+            return explain_difference(name, then, found) or f"{name} has changed"
+    return None
+
+
+def _read_simple(ground: Ground, name: str, size: int) -> FileState | None:
+    """Read a file that is no link and has the reviewed size, the usual case; None for any other."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(ground.place_of(name), flags)
+    except OSError:
+        return None
+    try:
+        known = os.fstat(descriptor)
+        if known.st_size != size or known.st_mode & 0o170000 != 0o100000:
+            return None
+        content = os.read(descriptor, size + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) != size:
+        return None
+    executable = bool(known.st_mode & 0o111)
+    return FileState(kind="file", leads_to=name, executable=executable, content=content)
+
+
+def _sign(ground: Ground, names: Iterable[str], since: int) -> dict[str, Signature | None]:
+    """Return the signature of each file. What changed just now may change again and keep the time
+    that it has: it gets one that nothing ever has."""
+    signed = {name: signature(ground.place_of(name)) for name in names}
+    return {
+        name: () if then is not None and max(then[:2]) > since - _TICK_NS else then
+        for name, then in signed.items()
+    }
+
+
+def _find_change(look: _Look) -> str | None:
+    """Return what of a guard's live files differs from its copy, None if nothing does. Only people
+    are told of it, so a checksum will do."""
+    kept, hook, ground = look.kept, look.hook, look.ground
+    if kept is None or hook is None or not look.is_copied:
+        return None
+    try:
+        for name in sorted(find_names(ground, hook, hook.entry.get("covers", ()))):
+            then = kept.review.files.get(name) if name in hook.files else None
+            state = read_state(ground, name)
+            if then is None or not then.matches(state):
+                changed = explain_difference(name, then, ReviewedFile.of(state))
+                return f"{changed or f'{name} has changed'}{_date(ground.place_of(name))}"
+        if not kept.review.is_of_folder():
+            return f"{ground.real} is another folder than the one that was reviewed"
+    except OSError as error:
+        return f"{error.filename or 'a file of it'} cannot be read ({error.strerror})"
+    return None
+
+
+def _explain_missing(
+    guard: ReviewedHook,
+    current: Iterable[Mapping[str, Any]],
+    unreadable: Sequence[str],
+    claude: bool | None,
+) -> str:
+    """Return why the settings do not give a reviewed guard."""
+    if any(guard.has_same_place(entry) for entry in current):
+        return "its entry in the settings has changed since it was reviewed"
+    if unreadable:
+        return f"{unreadable[0]} cannot be read"
+    if guard.entry.get("dialect") == "claude" and claude is None:
+        return (
+            "nothing asks for Claude Code's settings any more: pass --claude, or set "
+            '"claude" to true or false in your settings'
+        )
+    return "it is no longer in the project's settings"
+
+
+def _tell_kept(guard: ReviewedHook, kept: KeptReview, why: str, file: str | None) -> Problem:
+    return Problem(
+        kind="guard-kept",
+        file=file or kept.review.project,
+        message=f"{guard.event} {guard.name}: {why}",
+        consequence=f"it goes on guarding as it was reviewed on {kept.review.trusted_at}",
+        remedy=_DECIDES,
+    )
+
+
+def _date(place: str) -> str:
+    """Return since when a file is as it is, in words."""
+    try:
+        changed = os.lstat(place).st_mtime
+    except OSError:
+        return ""
+    return f" (changed {time.strftime('%Y-%m-%d %H:%M', time.localtime(changed))})"
+
+
+__all__ = ["FolderTrust", "is_inside"]

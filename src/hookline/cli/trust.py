@@ -212,7 +212,7 @@ def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
     screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
     for guard in [] if known is None else known.get_guards():
         if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
-            screen.line(("leaves: ", "bad"), f"the guard {guard.name} guards no more", indent=2)
+            screen.line(("leaves: ", "bad"), f"{guard.name}, which guards no more", indent=2)
     for hook in opened:
         screen.line(("open: ", "bad"), hook.name, indent=2)
     screen.line((_NO_VOUCH, "faint"))
@@ -402,7 +402,8 @@ def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Seq
     for change in changes:
         screen.quote(change)
     screen.line()
-    _show_diff(screen, _describe_hooks(known), _describe_hooks(now))
+    _show_entries(screen, known, now)
+    _show_diff(screen, _describe_project(known), _describe_project(now))
     for name in sorted({**known.files, **now.files}):
         before, after = known.files.get(name), now.files.get(name)
         if before == after:
@@ -421,6 +422,26 @@ def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Seq
             [] if before is None else _lines_of(before, old),
             [] if after is None else _lines_of(after, looked.contents.get(name, b"")),
         )
+
+
+def _show_entries(screen: Screen, known: Review, now: Review) -> None:
+    """Show the entries that are new, that leave and that differ, hook by hook."""
+    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *known.hooks))
+    for event, name in keys:
+        before, after = (
+            [
+                line
+                for hook in reviewed.hooks
+                if (hook.event, hook.name) == (event, name)
+                for line in (f"matcher: {hook.entry.get('matcher', '*')}", *_describe_hook(hook))
+            ]
+            for reviewed in (known, now)
+        )
+        if before == after:
+            continue
+        word = "new" if not before else "leaves" if not after else "changed"
+        screen.line((f"{event} {name}", "name"), (f"  {word}", "care"))
+        _show_diff(screen, before, after)
 
 
 def _show_open(screen: Screen, hooks: Sequence[ReviewedHook]) -> None:
@@ -451,13 +472,6 @@ def _lines_of(file: ReviewedFile, content: bytes) -> list[str]:
         return [f"{file.size} bytes that are no text, {file.digest}"]
     text = content.decode("utf-8", "backslashreplace")
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _describe_hooks(reviewed: Review) -> list[str]:
-    lines = []
-    for hook in reviewed.hooks:
-        lines += [f"{hook.event}  {hook.entry.get('matcher', '')}".rstrip(), *_describe_hook(hook)]
-    return [*lines, *_describe_project(reviewed)]
 
 
 def _describe_project(reviewed: Review) -> list[str]:

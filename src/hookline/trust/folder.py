@@ -151,8 +151,9 @@ class FolderTrust:
         for entry in self.find_entries(layers):
             look = self._judge(entry, reviews, is_required=is_required(entry))
             looks[id(entry.hook)] = look
-            if look.is_guard and look.kept is not None and look.hook is not None:
-                why = "" if is_on(entry.hook) else "the project's settings disable it"
+            if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
+                is_off = look.is_guard and not is_on(entry.hook)
+                why = "the project's settings disable it" if is_off else ""
                 why = why or _find_change(look) or ""
                 if why and look.fault is None:
                     notices.append(_tell_kept(look.hook, look.kept, why, entry.file))

@@ -218,7 +218,7 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
         beside = {entry.name for entry in found}
         for entry in found:
             inner = f"{name}/{entry.name}" if name else entry.name
-            if _is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
+            if is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
                 continue
             if not entry.is_dir(follow_symlinks=False):
                 yield inner
@@ -244,7 +244,7 @@ def _list_loadable(ground: Ground, folder: str) -> Iterator[str]:
                 yield os.path.join(folder, os.path.relpath(place, ground.place_of(folder)))
 
 
-def _is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool) -> bool:
+def is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool = False) -> bool:
     """True if something in a hook folder is not covered: it is reviewed by itself, or programs and
     editors change it all the time."""
     if is_plugin and (entry in _SETTINGS or entry == ".cache"):

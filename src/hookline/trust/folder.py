@@ -57,8 +57,8 @@ _WORDS = re.compile(r"[\s'\"();&|<>=`,:]+")
 class _Look(msgspec.Struct, eq=False):
     """A hook as it is planned, what was reviewed of it, and why it may not run.
 
-    ``expected`` is what a quick comparison goes by; ``signed`` are the signatures of files too large
-    to compare each time, as they were when they were compared.
+    ``expected`` is what a quick comparison goes by; ``signed`` are the signatures of files that
+    are too large to compare each time, as they were when they were compared.
     """
 
     entry: HookRegistryEntry

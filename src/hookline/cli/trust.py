@@ -449,7 +449,9 @@ def _show_open(screen: Screen, hooks: Sequence[ReviewedHook]) -> None:
     for hook in hooks:
         if not hook.why_open:
             continue
-        screen.line(("open", "bad"), f"  {hook.event} {hook.name}: {CHANGES}")
+        names_something = hook.form.named or not hook.form.open
+        headline = CHANGES if names_something else "it names nothing in the project"
+        screen.line(("open", "bad"), f"  {hook.event} {hook.name}: {headline}")
         screen.quote(hook.why_open)
         if hook.remedy:
             screen.line((f"closed would be: {hook.remedy}", "faint"), indent=4)

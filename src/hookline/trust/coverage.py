@@ -126,6 +126,8 @@ class _Walk:
         if not stat.S_ISREG(known.st_mode):
             self._open[f"{name} is no regular file"] = None
             return
+        if name.endswith(".pyc"):
+            self._open[f"{name} is compiled, without its source"] = None
         self._files[name] = None
         self._size += known.st_size
         if real != name:
@@ -229,6 +231,9 @@ def is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool = Fa
     if entry in _CACHES or entry == ".DS_Store" or entry.endswith(".hooktest.json"):
         return True
     if entry in _SETTINGS and os.path.basename(os.path.dirname(name)) in HOST_FOLDERS:
+        return True
+    # Python loads a source before what was compiled from it.
+    if entry.endswith(".pyc") and entry[:-1] in beside:
         return True
     # What editors leave is left out only beside the edited file: a script might load any other.
     return (

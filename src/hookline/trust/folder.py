@@ -32,7 +32,7 @@ from hookline.trust.review import (
     ground_of,
     restore_entry,
 )
-from hookline.trust.store import KeptReview, TrustStore
+from hookline.trust.store import KeptReview, TrustStore, is_copied
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -374,7 +374,8 @@ class FolderTrust:
             for problem in layer.problems
             if problem.broken
         ]
-        for kept in [*self._reviews, *self._read_above(project)]:
+        above: list[str] = []
+        for kept in [*self._reviews, *self._read_above(project, above)]:
             is_here = kept.review.project == project
             for guard in kept.review.get_guards():
                 entry = guard.entry
@@ -392,9 +393,13 @@ class FolderTrust:
                     why = _explain_missing(guard, current, unreadable, claude)
                 notices.append(_tell_kept(guard, kept, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
+        if above:
+            # Nobody can tell which guards there are.
+            yield from _block_all(above[0])
 
-    def _read_above(self, project: str) -> Iterator[KeptReview]:
-        """Yield the reviews of the folders above the working directory, but for the project's."""
+    def _read_above(self, project: str, faults: list[str]) -> Iterator[KeptReview]:
+        """Yield the reviews of the folders above the working directory, but for the project's; what
+        keeps one from being read is added to ``faults``."""
         above: list[str] = []
         directory = os.path.realpath(self._cwd)
         while directory not in above:
@@ -406,6 +411,7 @@ class FolderTrust:
                     kept = store.read(directory)
                 except TrustError as error:
                     self._warn(str(error))
+                    faults.append(str(error))
                     continue
                 if kept is not None:
                     yield kept
@@ -431,15 +437,7 @@ class FolderTrust:
         is_unreadable = any(problem.broken for layer in project for problem in layer.problems)
         if not (has_guard or is_unreadable):
             return
-        for event in HookEventName:
-            if EVENTS[event].blockable:
-                hook = WithheldHook(
-                    name="review",
-                    source=HookSource.PROJECT,
-                    on_failure="block",
-                    why=f"the review of this project cannot be read: {faults[0]}",
-                )
-                yield HookRegistryEntry(event=event, hook=hook, matches=lambda _name: True)
+        yield from _block_all(faults[0])
 
     def _starts_here(self, entry: HookRegistryEntry) -> bool:
         """True if a hook of the user or the system starts a file of the project."""
@@ -460,6 +458,17 @@ class FolderTrust:
             if os.path.isfile(place) and may_be_code(name, os.stat(place), place):
                 return True
         return False
+
+
+def _block_all(fault: str) -> Iterator[HookRegistryEntry]:
+    """Yield an entry that blocks for each event that can be blocked."""
+    why = f"a review cannot be read, so nobody can tell what it guards: {fault}"
+    hook = WithheldHook(name="review", source=HookSource.PROJECT, on_failure="block", why=why)
+    for event in HookEventName:
+        if EVENTS[event].blockable:
+            yield HookRegistryEntry(
+                event=event, hook=hook, matches=lambda _name: True, trusted=False
+            )
 
 
 def _is_of_project(hook: HookConfig) -> bool:
@@ -500,7 +509,7 @@ def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
     """Return what is wrong with the copy of a hook, None if it is whole."""
     try:
         for name in hook.files:
-            if kept.review.files[name].kind == "file":
+            if is_copied(name, kept.review.files[name]):
                 kept.read_copy(name)
     except KeyError as missing:
         return f"its review lacks {missing}"
@@ -544,8 +553,9 @@ def _compare_all(look: _Look, kept: KeptReview, hook: ReviewedHook) -> str | Non
     """Compare a hook with its review without what is known from the last time."""
     ground, began = look.ground, time.time_ns()
     names = find_names(ground, hook, hook.entry.get("covers", ()))
-    files = [name for name in hook.files if kept.review.files[name].kind == "file"]
-    is_large = sum(kept.review.files[name].size for name in files) > _MOST_COMPARED
+    reviewed = kept.review.files
+    files = [name for name in hook.files if is_copied(name, reviewed[name])]
+    is_large = sum(reviewed[name].size for name in files) > _MOST_COMPARED
     signed = _sign(ground, names, began) if is_large else None
     if is_large and signed == look.signed:
         return None
@@ -622,8 +632,10 @@ def _find_difference(
         if then is None:
             return f"{name} was not there when it was reviewed"
         state = read_state(ground, name)
-        same = (then.kind, then.leads_to, then.executable, contents.get(name, b""))
-        if same != (state.kind, state.leads_to, state.executable, state.content):
+        content = contents.get(name) if is_copied(name, then) else state.content
+        same = (then.kind, then.leads_to, then.executable, content or b"")
+        is_same = same == (state.kind, state.leads_to, state.executable, state.content)
+        if not is_same or not (is_copied(name, then) or ReviewedFile.of(state) == then):
             found = ReviewedFile.of(state)
             return explain_difference(name, then, found) or f"{name} has changed"
     return None

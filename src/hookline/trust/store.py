@@ -21,7 +21,7 @@ from hookline.places import (
 )
 from hookline.trust.form import copied_name
 from hookline.trust.ground import is_inside
-from hookline.trust.review import VERSION, Looked, Review, TrustError
+from hookline.trust.review import VERSION, Looked, Review, ReviewedFile, TrustError
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
 
@@ -29,6 +29,12 @@ _DOCUMENT, _FILES = "review.json", "files"
 _KEPT = 2
 _MOST_BYTES = 64 * 1024 * 1024
 _TEMPORARY = ".new-"
+
+
+def is_copied(name: str, file: ReviewedFile) -> bool:
+    """True if a review keeps the bytes of a covered file: of any regular one but compiled Python,
+    which nobody can read."""
+    return file.kind == "file" and not name.endswith(".pyc")
 
 
 class KeptReview(msgspec.Struct, frozen=True):
@@ -261,7 +267,7 @@ def _write_copy(place: str, made: Review, contents: Mapping[str, bytes]) -> None
     root = os.path.join(place, _FILES)
     os.mkdir(root, 0o700)
     for name, file in made.files.items():
-        if file.kind == "file":
+        if is_copied(name, file):
             copy = os.path.join(root, copied_name(name))
             os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
             _write(copy, contents[name], 0o500 if file.executable else 0o400)

@@ -1,6 +1,6 @@
-"""``python -m tests.trust.attacks.crashing PROJECT [--calm]``: review a project again and again, each
-time killed at a random moment, and print every answer that is neither of the review before nor of
-the one that was killed. With ``--calm`` nothing is killed.
+"""``python -m tests.trust.attacks.crashing PROJECT [--calm]``: review a project again and again,
+each time killed at a random moment, and print every answer that is neither of the review before
+nor of the one that was killed. With ``--calm`` nothing is killed.
 
 A process of its own, since the reviews are forked: starting the command takes longer than they do.
 """
@@ -38,7 +38,8 @@ def attempt(project: Path, version: int, *, killed_after: float | None = None) -
 def main(project: Path, *, kills: int) -> None:
     home = os.environ[PASSWD_HOME]
     user = pwd.struct_passwd(("tester", "x", os.getuid(), os.getgid(), "", home, "/bin/sh"))
-    pwd.getpwuid = pwd.getpwnam = lambda _: user
+    pwd.getpwuid = lambda _uid: user
+    pwd.getpwnam = lambda _name: user
     attempt(project, 0)
     longest = max(attempt(project, -1), attempt(project, 0))
     answers = [fire(project).reason]

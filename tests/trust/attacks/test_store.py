@@ -279,7 +279,7 @@ DAMAGE: dict[str, Callable[[Scene], None]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-@pytest.mark.parametrize("settings", ["as reviewed", "without the guard"])
+@pytest.mark.parametrize("settings", ["unchanged", "without the guard"])
 def test_a_damaged_review_blocks_the_events_of_its_guards(
     guarded: Scene, name: str, settings: str
 ) -> None:

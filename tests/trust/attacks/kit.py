@@ -36,7 +36,7 @@ from hookline.cli import main
 sys.exit(main())
 """
 LAUNCH = (sys.executable, "-c", _COMMAND)
-REASON = "as reviewed"
+REASON = "denied by the reviewed script"
 # The reviewed scripts deny, so that a guard that was lost cannot look like one that allows.
 _DENIAL = {
     "sh": f"#!/bin/sh\necho '{REASON}' >&2\nexit 2\n",

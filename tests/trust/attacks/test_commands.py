@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.trust.attacks.kit import (
+    REASON,
     Change,
     Scene,
     code_for,
@@ -500,10 +501,10 @@ CHANGES = [
 SHEBANGS = [
     plain("hooks/z", "hooks/z", name=f"shebang {line}", files={"hooks/z": f"#!{line}\n{body}"})
     for line, body in (
-        ("/bin/sh", "echo as reviewed >&2; exit 2"),
-        (" /bin/sh", "echo as reviewed >&2; exit 2"),
-        ("/bin/bash -e", "echo as reviewed >&2; exit 2"),
-        ("/usr/bin/env bash", "echo as reviewed >&2; exit 2"),
+        ("/bin/sh", f"echo {REASON} >&2; exit 2"),
+        (" /bin/sh", f"echo {REASON} >&2; exit 2"),
+        ("/bin/bash -e", f"echo {REASON} >&2; exit 2"),
+        ("/usr/bin/env bash", f"echo {REASON} >&2; exit 2"),
         ("/usr/bin/env python3", denial_for("x.py")),
     )
 ] + [
@@ -533,9 +534,9 @@ SHEBANGS = [
     Attack("shebang with start-up file", "hooks/z", "tools/y.sh", closed=False,
            files={"hooks/z": "#!/usr/bin/env -S bash --rcfile tools/y.sh -i\n"}),
     Attack("no shebang", "hooks/z", {"hooks/z": "touch @MARK@\n"},
-           files={"hooks/z": "echo as reviewed >&2\nexit 2\n"}),
+           files={"hooks/z": f"echo {REASON} >&2\nexit 2\n"}),
     Attack("shebang with CRLF", "hooks/z", {"hooks/z": code_for("")},
-           files={"hooks/z": "#!/bin/sh\r\necho as reviewed >&2\r\nexit 2\r\n"}),
+           files={"hooks/z": f"#!/bin/sh\r\necho {REASON} >&2\r\nexit 2\r\n"}),
     Attack("interpreter called python3", "tools/python3 hooks/x.py", "tools/python3",
            files={"tools/python3": denial_for("")}),
 ]  # fmt: skip

@@ -20,6 +20,7 @@ import pytest
 from hookline import Hooks
 from tests.harness.scratch import system_file
 from tests.trust.attacks.kit import (
+    REASON,
     Scene,
     call,
     code_for,
@@ -206,7 +207,7 @@ for _ in range(2):
     with Hooks.load(sys.argv[1]) as hooks:
         for _ in range(3):
             answer = hooks.sync.before_tool("run", {})
-            assert answer.blocked and "as reviewed" in answer.reason, answer.reason
+            assert answer.blocked and "by the reviewed script" in answer.reason, answer.reason
 """
 
 
@@ -226,7 +227,7 @@ def test_people_are_told_by_fire_too(guarded: Scene) -> None:
     guarded.settings()
     done = run(*WRITE, cwd=guarded.path)
     assert done.status == 2
-    assert "as reviewed" in done.err
+    assert REASON in done.err
     assert done.err.count("`hookline trust`") == 1
 
 
@@ -383,7 +384,7 @@ def test_a_new_review_shows_the_lines_that_differ_and_is_in_force(guarded: Scene
     guarded.write("hooks/x.sh", "#!/bin/sh\necho as of today >&2\nexit 2\n")
     shown = call("trust", "--cwd", str(guarded.path)).out
     assert "as of today" in shown
-    assert "as reviewed" in shown
+    assert REASON in shown
     review(guarded.path)
     assert "as of today" in (fire(guarded.path).reason or "")
     assert call("trust", "--check", "--cwd", str(guarded.path)).status == 0
@@ -515,7 +516,7 @@ def test_and_a_warning_if_it_names_nothing_of_the_project(scene: Scene) -> None:
 
 
 def test_fix_moves_a_one_line_shell_guard_into_a_script(scene: Scene) -> None:
-    scene.settings(command_hook("cat > /dev/null; echo 'as reviewed' >&2; exit 2"))
+    scene.settings(command_hook(f"cat > /dev/null; echo '{REASON}' >&2; exit 2"))
     call("check", "--fix", "--cwd", str(scene.path))
     (hook,) = review(scene.path)
     assert hook["open"] == ""

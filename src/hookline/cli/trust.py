@@ -30,6 +30,7 @@ from hookline.trust.review import (
 from hookline.trust.store import KeptReview, TrustStore
 from hookline.wire.hooks import WithheldHook
 
+_PRINT = "print"
 EXAMPLES = (
     "hookline trust",
     "hookline trust --yes",
@@ -54,7 +55,7 @@ OPTIONS = (
         "print the digest of what would be reviewed; with --yes, trust only what has this digest; "
         "with --check, compare it, without any review",
         count="?",
-        means="",
+        means=_PRINT,
     ),
     *SOURCES,
 )
@@ -120,7 +121,7 @@ def run(options: Options, screen: Screen) -> int:
 def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     """Print or compare the digest; None if it is the one that was given, and is to be trusted."""
     digest = now.digest()
-    given = options.digest.removeprefix("sha256:").lower()
+    given = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
     if not given and (options.yes or options.check):
         raise CommandError("--digest needs the digest behind it here: --digest sha256:…")
     if not given:
@@ -159,14 +160,8 @@ def _read_kept(
 
 
 def _record(stores: Sequence[TrustStore], looked: Looked, refused: Sequence[ReviewedHook]) -> str:
-    """Write a review to the first store, and to each other that has one of this project."""
-    made = leave_out(looked, refused)
-    place = stores[0].write(made)
-    for store in stores[1:]:
-        folder = store.folder_of(looked.review.project)
-        if folder is not None and os.path.isdir(folder):
-            store.write(made)
-    return shown_path(place)
+    """Write a review where the environment leads; those in other places stay in force."""
+    return shown_path(stores[0].write(leave_out(looked, refused)))
 
 
 def _ask(
@@ -212,7 +207,7 @@ def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
     screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
     for guard in [] if known is None else known.get_guards():
         if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
-            screen.line(("leaves: ", "bad"), f"{guard.name}, which guards no more", indent=2)
+            screen.line(("removed: ", "bad"), f"{guard.name}, which guards no more", indent=2)
     for hook in opened:
         screen.line(("open: ", "bad"), hook.name, indent=2)
     screen.line((_NO_VOUCH, "faint"))
@@ -439,7 +434,7 @@ def _show_entries(screen: Screen, known: Review, now: Review) -> None:
         )
         if before == after:
             continue
-        word = "new" if not before else "leaves" if not after else "changed"
+        word = "new" if not before else "removed" if not after else "changed"
         screen.line((f"{event} {name}", "name"), (f"  {word}", "care"))
         _show_diff(screen, before, after)
 
@@ -449,10 +444,12 @@ def _show_open(screen: Screen, hooks: Sequence[ReviewedHook]) -> None:
     for hook in hooks:
         if not hook.why_open:
             continue
-        names_something = hook.form.named or not hook.form.open
-        headline = CHANGES if names_something else "it names nothing in the project"
-        screen.line(("open", "bad"), f"  {hook.event} {hook.name}: {headline}")
-        screen.quote(hook.why_open)
+        screen.line((f"{hook.event} {hook.name}", "name"))
+        if hook.form.named or not hook.form.open:
+            screen.line(("open: ", "bad"), CHANGES, indent=2)
+            screen.quote(hook.why_open)
+        else:
+            screen.line(("open: ", "bad"), hook.why_open, indent=2)
         if hook.remedy:
             screen.line((f"closed would be: {hook.remedy}", "faint"), indent=4)
         screen.line()

@@ -185,6 +185,7 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
     """Yield the paths of what a review covers of a folder; one that ends with a slash could not be
     listed. A plugin's settings are covered with it, and it keeps what it writes elsewhere."""
     todo = [(folder, 0)]
+    links: set[str] = set()
     while todo:
         name, depth = todo.pop()
         try:
@@ -199,7 +200,9 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
             inner = f"{name}/{entry.name}" if name else entry.name
             if is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
                 continue
-            if not entry.is_dir(follow_symlinks=False):
+            if entry.is_symlink() and entry.is_dir() and _leads_inside(ground, entry.path, links):
+                todo.append((inner, depth + 1))
+            elif not entry.is_dir(follow_symlinks=False):
                 yield inner
             elif entry.name == _STATE and not is_plugin:
                 yield from _list_loadable(ground, inner)
@@ -207,6 +210,15 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
                 yield f"{inner}/"
             else:
                 todo.append((inner, depth + 1))
+
+
+def _leads_inside(ground: Ground, place: str, links: set[str]) -> bool:
+    """True for a link to a folder of the project that was not followed before."""
+    real = os.path.realpath(place)
+    is_new = real not in links and ground.name_of_real(real) is not None
+    links.add(real)
+    # A folder that holds the link would be followed without end.
+    return is_new and not os.path.realpath(os.path.dirname(place)).startswith(f"{real}/")
 
 
 def _list_loadable(ground: Ground, folder: str) -> Iterator[str]:

@@ -200,8 +200,16 @@ class FolderTrust:
             for layer in layers
             for entry in layer.entries
             if layer.source is HookSource.PROJECT
-            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._starts_here(entry))
+            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._is_covered(entry))
         ]
+
+    def _is_covered(self, entry: HookRegistryEntry) -> bool:
+        """True if a hook of the user or the system starts a file of the project, or did when it was
+        reviewed."""
+        if self._starts_here(entry):
+            return True
+        described = describe_entry(entry) if self._reviews else {}
+        return any(kept.review.find(described) for kept in self._reviews)
 
     def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
         """Return an entry as it is planned, and whether it is a guard that the project can no

@@ -246,17 +246,20 @@ class _Reader:
         project."""
         for name, value in self._hook.env.items():
             value = _fill(value, self._folders)
-            for part in {value, *re.split(r"[\s:=,;]+", value)} - {""}:
-                if self._leads_inside(name, part):
+            is_loader = name == "PATH" or LOADERS.fullmatch(name) is not None
+            # An empty entry of a search path is the working directory.
+            parts = {part for part in re.split(r"[\s:=,;]", value) if part or is_loader}
+            for part in parts:
+                if self._leads_inside(name, part, is_loader=is_loader):
                     raise _OpenError(f"its variable {name} leads into the project: {value}")
 
-    def _leads_inside(self, name: str, part: str) -> bool:
+    def _leads_inside(self, name: str, part: str, *, is_loader: bool) -> bool:
         if os.path.isabs(part):
             return self._ground.holds(part)
         if name in HARMLESS_LOADERS:
             return False
-        if name == "PATH" or LOADERS.fullmatch(name) or not part.strip("./"):
-            return not part.startswith("-")
+        if is_loader or not part.strip("./"):
+            return not part.isdigit()
         is_path = "/" in part and not re.match(r"[a-z][a-z0-9+.-]*://", part)
         return is_path or part.startswith("~") or self._find_name(part) is not None
 

@@ -151,8 +151,9 @@ class TrustStore:
             looked.review, version=VERSION, written_by=__version__, trusted_at=timestamp()
         )
         try:
-            _make_private(self._state or self.directory, self.directory, folder)
+            # Before anything is made in a place that is refused.
             self._refuse_unsafe(project)
+            _make_private(self._state or self.directory, self.directory, folder)
             _remove_leftovers(folder)
             temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
             try:
@@ -225,7 +226,7 @@ class TrustStore:
                 )
 
 
-_AGAIN = "trust the project again, which replaces it"
+_AGAIN = "`hookline trust` replaces it"
 
 
 def _read_document(place: str) -> KeptReview:

@@ -15,18 +15,21 @@ from hookline.trust.ground import CODE_SUFFIXES, Ground, may_be_code
 
 _MOST_TEXT = 256 * 1024
 # A word of a text that may name a file, with what stands in front of it.
-_WORD = re.compile(r"[A-Za-z0-9_.@+/-]{3,}")
+_WORD = re.compile(r"[A-Za-z0-9_.@+/-]{2,}")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
 # What a script finds its own place by, and what leads from there to another folder.
 _OWN_PLACE = re.compile(
     r"\$\{?0\b|BASH_SOURCE|__file__|__dirname|__FILE__|\$PROGRAM_NAME|import\.meta|sys\.argv\[0\]|%x"
 )
 _ELSEWHERE = re.compile(
-    r"\.\.(?!\.)|\bparents\b(?!\[0\])|\.parent\b.*\.parent\b|\bdirname\b.*\bdirname\b"
+    r"\.\.(?!\.)|\bparents\b(?!\[0\])|\.parent\b.*\.parent\b"
+    r"|\bdirname[\s\"']*\$\(\s*dirname\b|\bdirname\([^()]*dirname\("
 )
 _FURTHER = re.compile(r"\.\.(?!\.)|\bparents?\b|\bdirname\b")
 _WRITES = re.compile(
     r">>?\s*[\"']?\$\(dirname|>>?\s*[\"']?\$\{?(0|BASH_SOURCE)|\bopen\(.*__file__.*[\"'][wax]"
     r"|__file__.*\.(write_text|write_bytes|mkdir|touch)\("
+    r"|\b(touch|mkdir|tee|mktemp|truncate)\b.*(\$\(dirname|\$\{?0|BASH_SOURCE)"
 )
 _ASSIGNMENT = re.compile(r"\s*(?:(?:export|readonly|local|const|let|var|my)\s+)?[$@]?(\w+)\s*=")
 # A line that loads or starts what it names.
@@ -55,8 +58,7 @@ def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple
     may start something that the review does not cover."""
     seen: set[tuple[str, str]] = set()
     for name, line, text in _lines_of(states):
-        for word in _WORD.findall(text):
-            word = word.strip("/").removesuffix(".")
+        for word in _words_of(text):
             if ("/" not in word and "." not in word) or (name, word) in seen:
                 continue
             place = os.path.join(ground.real, word)
@@ -69,9 +71,18 @@ def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple
             if target in states:
                 continue
             is_code = os.path.isdir(place) or may_be_code(target, os.stat(place), place)
+            is_program = bool(os.path.isfile(place) and os.stat(place).st_mode & 0o111)
+            starts = is_program or (is_code and _STARTS.search(text) is not None)
             message = f"names {target}: not covered"
-            starts = is_code and _STARTS.search(text) is not None
-            yield Reference(name, line, message, f'"covers": ["{target}"] adds it'), starts
+            yield Reference(name, line, message, "`covers` adds it"), starts
+
+
+def _words_of(text: str) -> Iterator[str]:
+    """Yield the words of a line that may be paths in the project, without variables in front."""
+    for found in _WORD.findall(_VARIABLE.sub(" ", text)):
+        word = found.strip("/").removeprefix("./").removesuffix(".")
+        if word:
+            yield word
 
 
 def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
@@ -79,6 +90,7 @@ def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
     for the project from the script's own place, and those that name a covered file in the live
     project."""
     own_names: dict[str, list[str]] = {}
+    folders = {os.path.dirname(name) for name in states} - {""}
     for name, line, text in _lines_of(states):
         known = own_names.setdefault(name, [])
         if _is_elsewhere(text, known):
@@ -91,15 +103,16 @@ def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
             continue
         if _OWN_PLACE.search(text) and (found := _ASSIGNMENT.match(text)):
             known.append(found[1])
-        for word in _WORD.findall(text):
-            word = word.strip("/")
-            if "/" in word and word in states and states[word].kind == "file":
-                own = os.path.relpath(word, os.path.dirname(name) or ".")
+        is_own = _OWN_PLACE.search(text) or any(re.search(rf"\b{n}\b", text) for n in known)
+        starts = _STARTS.search(text) is not None
+        for word in [] if is_own else _words_of(text):
+            is_file = "/" in word and word in states and states[word].kind == "file"
+            if is_file or (starts and word in folders):
                 yield Reference(
                     name,
                     line,
                     f"names {word} in the live project",
-                    f"name it from the script's own place, as {own} beside it",
+                    "name it from the script's own place, which is its copy",
                 )
                 break
 
@@ -110,7 +123,9 @@ def _is_elsewhere(text: str, own_names: Sequence[str]) -> bool:
         return True
     for name in own_names:
         if re.search(rf"\b{name}\b", text) and (
-            _FURTHER.search(text) or re.search(rf">>?\s*[\"']?\$\{{?{name}\b", text)
+            _FURTHER.search(text)
+            or re.search(rf">>?\s*[\"']?\$\{{?{name}\b", text)
+            or re.search(rf"\b(touch|mkdir|tee|mktemp|truncate)\b.*\$\{{?{name}\b", text)
         ):
             return True
     return False

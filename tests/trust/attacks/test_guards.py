@@ -743,4 +743,4 @@ def test_trust_runs_the_guards_tests_or_says_that_there_are_none(scene: Scene) -
     scene.write(".hookline/tests/x.hooktest.json", json.dumps(TEST))
     scene.write("hooks/x.sh", denial_for("x.sh") + "# again\n")
     shown = call("trust", "--yes", "--cwd", str(scene.path)).out
-    assert re.search("1 passed|denies", shown)
+    assert re.search("1 test passed|denies", shown)

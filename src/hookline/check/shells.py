@@ -1,9 +1,7 @@
-"""Finds what would fail while a hook runs: missing programs, and text that a shell or Python cannot
-parse; and variables in code, where nothing replaces them.
+"""Finds text that a shell or Python cannot parse, and variables in code, where none is replaced.
 
-A missing program looks like success to a script that does not check; a script that a shell cannot
-parse exits with 2, which blocks. To parse a script, a shell is run that executes nothing, and never
-one of the project's own.
+A script that a shell cannot parse exits with 2, which blocks. To parse a script, a shell is run
+that executes nothing, and never one of the project's own.
 """
 
 import contextlib
@@ -17,13 +15,13 @@ import msgspec
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, CommandSite
 from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, find_variables
-from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
 from hookline.shell.programs import (
     argv_of,
     find_program,
     interpreter_in,
+    is_reserved,
     program_at,
     shebang_in,
     words_in,
@@ -52,23 +50,6 @@ _READING = {
     "ruby": 'ENV["{name}"]',
     "perl": "$ENV{{{name}}}",
 }
-
-
-def check_missing_programs(checked: Checked) -> Iterator[Finding]:
-    """Find missing programs that a command or a shell script starts, anywhere in it."""
-    for site, started, _ in find_scripts(checked):
-        text, at = _find_shell_text(site)
-        for name, what, remedy in _find_missing(text, site, checked):
-            # Another rule reports the first program, in more detail.
-            if started is None or started.program != name:
-                yield site.finding("program-missing", Severity.WARNING, at, what, remedy)
-    for script in _find_shell_scripts(checked):
-        text = script.content.decode(errors="replace")
-        for name, what, remedy in _find_missing(text, script.site, checked):
-            at = ("command",)
-            found = script.site.finding("program-missing", Severity.WARNING, at, what, remedy)
-            line, column = _locate_name(name, text)
-            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
 
 
 class _ShellScript(msgspec.Struct, frozen=True):
@@ -117,34 +98,13 @@ def _find_shell_text(site: CommandSite) -> tuple[str, Path]:
     return words[code], ("args", code - 1)
 
 
-def _find_missing(text: str, site: CommandSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
-    path = checked.environ.get("PATH", os.defpath)
-    uses = find_uses(text, {"PATH": path, **find_variables(site, checked)})
-    for name in uses.names:
-        if "/" in name:
-            if not os.path.lexists(name):
-                yield name, f"there is no program {name}", "install it, or correct the path"
-        elif find_program(name, uses.path, cwd=checked.cwd) is None:
-            # An agent may have another PATH.
-            remedy = f"install it, or check for it in the hook: command -v {name} || exit 2"
-            yield name, f"{name} is not on the PATH of this shell", remedy
-
-
-def _locate_name(name: str, text: str) -> tuple[int, int]:
-    word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.lstrip().startswith("#") and (found := word.search(line)):
-            return number, found.start() + 1
-    return 1, 1
-
-
 def check_syntax(checked: Checked) -> Iterator[Finding]:
     """Find commands and scripts that cannot be parsed."""
     seen: set[str] = set()
     for site, _, script in find_scripts(checked):
         text, at = _find_shell_text(site)
         # Plain words need no shell to parse them, and there may be hundreds of hooks.
-        is_plain = _PLAIN_TEXT.fullmatch(text) and GRAMMAR.isdisjoint(text.split())
+        is_plain = _PLAIN_TEXT.fullmatch(text) and not any(map(is_reserved, text.split()))
         if not is_plain and (
             at != ("command",) or argv_of(site.hook, find_variables(site, checked)) is None
         ):

@@ -1,4 +1,4 @@
-"""Finds the settings of Gemini CLI and LLxprt Code, and plans what moves from them into which of our
+"""Finds the settings of Gemini CLI and LLxprt Code, and plans what moves into which of our
 files. Nothing is written here."""
 
 import os

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
 _QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
-# What a shell handles itself: words of its grammar and its builtins.
-_OF_THE_SHELL = frozenset(
+# The words of a shell's grammar, which it knows only where a command begins.
+_RESERVED = frozenset(
     {
         *("!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi"),
         *("for", "function", "if", "in", "select", "then", "time", "until", "while"),
+    }
+)
+_BUILTINS = frozenset(
+    {
         *(".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command"),
         *("compgen", "complete", "compopt", "continue", "declare", "dirs", "disown", "echo"),
         *("enable", "eval", "exec", "exit", "export", "false", "fc", "fg", "getopts", "hash"),
@@ -36,6 +40,7 @@ _OF_THE_SHELL = frozenset(
         *("ulimit", "umask", "unalias", "unset", "wait"),
     }
 )
+_OF_THE_SHELL = _RESERVED | _BUILTINS
 _INTERPRETERS = {
     **dict.fromkeys(["python", "pypy"], "python"),
     **dict.fromkeys(["sh", "bash", "dash", "zsh", "ksh"], "sh"),
@@ -138,9 +143,9 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
     return {name: expand(value, known) for name, value in hook.env.items()}
 
 
-def is_of_shell(word: str) -> bool:
-    """Whether a shell handles a word itself: a word of its grammar, or a builtin."""
-    return word in _OF_THE_SHELL
+def is_reserved(word: str) -> bool:
+    """True if a word is one of a shell's grammar."""
+    return word in _RESERVED
 
 
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:

@@ -21,11 +21,11 @@ from hookline.shell.programs import (
     argv_of,
     find_program,
     interpreter_in,
-    is_reserved,
     program_at,
     shebang_in,
     words_in,
 )
+from hookline.shell.table import RESERVED, find_kind
 from hookline.shell.tokens import VARIABLE, quote_variables
 
 # Only these are known to execute nothing with -n.
@@ -35,14 +35,6 @@ _BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
 _DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
 _PLAIN_TEXT = re.compile(r"[\w./:@%+,=\- \t]*", re.ASCII)
 _OLD_PYTHON = re.compile(r"python2")
-# The options that take code.
-_CODE_OPTIONS = {
-    "python": ("-c",),
-    "sh": ("-c",),
-    "node": ("-e", "--eval", "-p", "--print"),
-    "ruby": ("-e",),
-    "perl": ("-e", "-E"),
-}
 # How each kind of interpreter reads a variable of its environment.
 _READING = {
     "python": 'os.environ["{name}"]',
@@ -104,7 +96,7 @@ def check_syntax(checked: Checked) -> Iterator[Finding]:
     for site, _, script in find_scripts(checked):
         text, at = _find_shell_text(site)
         # Plain words need no shell to parse them, and there may be hundreds of hooks.
-        is_plain = _PLAIN_TEXT.fullmatch(text) and not any(map(is_reserved, text.split()))
+        is_plain = _PLAIN_TEXT.fullmatch(text) and RESERVED.isdisjoint(text.split())
         if not is_plain and (
             at != ("command",) or argv_of(site.hook, find_variables(site, checked)) is None
         ):
@@ -248,7 +240,7 @@ def find_code_argument(words: Sequence[str]) -> int | None:
         if interpreter is None or interpreter.script_at is not None or not interpreter.options:
             continue
         kind, option = interpreter.kind, interpreter.options[-1][0]
-        if option not in _CODE_OPTIONS.get(kind, ()):
+        if option not in find_kind(kind).code:
             continue
         joined = words[at].partition("=" if option.startswith("--") else option[-1])[2]
         if joined and kind != "sh":

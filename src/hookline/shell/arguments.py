@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from hookline.shell.table import Form, Program, find_in_table
+from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import expand
 
 # Finds the indexes of words that are code: of all words, behind the program at an index.
@@ -153,7 +153,7 @@ def _find_assignments(words: Sequence[str], at: int, _: Program) -> Iterator[int
     yield from (place for place in range(at + 1, len(words)) if "=" in words[place])
 
 
-_FINDERS: dict[Form, _FindCode] = {
+_FINDERS: dict[str, _FindCode] = {
     "shell": _find_shell_code,
     "script": _find_interpreter_code,
     "option": _find_option_code,

@@ -1,6 +1,6 @@
 """Finds what a command starts: the file on PATH, the interpreter and the script.
 
-The code that runs, reviews, checks, measures or migrates hooks asks here, so all of it means the
+The code that runs, reviews, checks or measures hooks asks here, so all of it means the
 same program. Nothing is executed.
 """
 

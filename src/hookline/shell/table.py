@@ -5,7 +5,6 @@ program that it starts.
 """
 
 import os
-from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -29,19 +28,17 @@ _BUILTINS = frozenset(
 # What a shell handles itself, unless it is quoted or has a path.
 OF_THE_SHELL = RESERVED | _BUILTINS
 
-# Where a program's code is: behind an option among those before its script, behind an option
-# anywhere, in the first operand unless an option names a file, in assignments, or in all arguments.
-Form: TypeAlias = Literal["shell", "script", "option", "filter", "assignments", "all", ""]
-
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """What a program makes of its arguments.
 
-    ``kind`` is that of an interpreter whose options are all known. ``code`` are the options for
-    code, ``inline`` those for code besides a script, ``scriptless`` others without a script, and
-    ``valued`` the rest that take a value. With ``stdin`` it reads commands from there, with
-    ``moves`` it changes the directory first. A wrapper starts the program behind ``operands``;
-    None if its place is not known.
+    ``kind`` is that of an interpreter whose options are all known. ``form`` says where code is:
+    behind a "shell"'s option, behind an option before the "script", behind an "option" anywhere, in
+    the first operand of a "filter", in "assignments", or in "all" arguments. ``code`` are the
+    options for code, ``inline`` those for code besides a script, ``scriptless`` others without a
+    script, ``valued`` the rest that take a value. With one of ``stdin`` it reads commands from
+    there, none means always; with one of ``moves`` it changes the directory first. A wrapper starts
+    the program behind ``operands``, None if its place is not known.
     """
 
     kind: str = ""
@@ -49,7 +46,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     is_wrapper: bool = False
     has_script: bool = False
     runs_shell_code: bool = False
-    form: Form = ""
+    form: str = ""
     code: tuple[str, ...] = ()
     inline: tuple[str, ...] = ()
     scriptless: tuple[str, ...] = ()

@@ -17,11 +17,11 @@ from hookline.shell.programs import (
     directory_names,
     find_program,
     hook_variables,
-    is_of_shell,
     resolve_relative,
     shebang_in,
     words_in,
 )
+from hookline.shell.table import OF_THE_SHELL
 from hookline.trust.ground import Ground, may_be_code, parts_of
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -120,7 +120,7 @@ class _Reader:
         for word in words:
             self._check_variables(word)
         texts = [word.fill(self._folders) for word in words]
-        if is_of_shell(texts[0]):
+        if texts[0] in OF_THE_SHELL:
             raise _OpenError(f"{texts[0]} is a word of the shell")
         return texts
 

@@ -31,7 +31,8 @@ from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, CommandHook, HookConfig, Hoo
 VERSION = 2
 # Fields that do not change what a hook does, or that depend on where the project is.
 _NOT_REVIEWED = frozenset(
-    {"description", "directory", "managed", "function", "on_failure", "plugin_data"}
+    {"description", "directory", "managed", "function", "plugin_data"}
+    | {"on_failure", "closed_by_mode"}
     # Set by other layers, and it only ever narrows what the hook may call.
     | {"allowed_urls"}
 )

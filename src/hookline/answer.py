@@ -28,6 +28,7 @@ from hookline.wire.outputs import (
     change_tool_input,
     create_hook_output,
     find_fault,
+    read_mode,
     read_removed,
 )
 from hookline.wire.results import (
@@ -597,8 +598,8 @@ def _read_tool_config(given: Mapping[str, Any]) -> Any:
     return request.get("toolConfig") if isinstance(request, dict) else None
 
 
-def _read_mode(config: Any) -> str:
-    return str(config.get("mode", "")).upper() if isinstance(config, dict) else ""
+def _read_mode(config: Any) -> str | None:
+    return read_mode(config.get("mode")) if isinstance(config, dict) else None
 
 
 def _select_names(config: Any, available: Any) -> Any:

@@ -1,8 +1,9 @@
 """Suggestions for misspelt words; difflib is loaded with the first one."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 # No known field has a longer name.
 LONGEST_NAME = 80
@@ -93,23 +94,31 @@ def join_names(names: Sequence[str], prefix: str = "") -> str:
     return f"{shown} and {over} more" if over > 0 else shown
 
 
+class Unread(NamedTuple):
+    """Warnings of fields that are not read: one for each that is like a known one, and one for all
+    that nobody has a meaning for."""
+
+    slips: list[str]
+    others: list[str]
+
+
 def describe_unread(
     names: Sequence[str], known: Collection[str], *, where: str = "", prefix: str = ""
-) -> Iterator[str]:
-    """Yield a warning for each name like a known one, and one for all others; ``prefix`` is the
-    object that they stand in."""
-    others = []
+) -> Unread:
+    """Describe fields that are not read; ``prefix`` is the object that they stand in."""
+    slips, others = [], []
     for index, name in enumerate(names):
         meant = _find_field(name[: LONGEST_NAME + 1], tuple(known)) if index < _MOST_NAMED else None
         if meant is None:
             others.append(name)
         else:
             is_unread = f"{prefix}{_show_name(name)} is not read{where and f' {where}'}"
-            yield f"{is_unread}, did you mean {meant}?; it has no effect"
-    if others:
-        are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")
-        is_unread = f"{join_names(others, prefix)} {are} not read{where and f' {where}'}"
-        yield f"{is_unread}; {have} no effect"
+            slips.append(f"{is_unread}, did you mean {meant}?; it has no effect")
+    if not others:
+        return Unread(slips, [])
+    are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")
+    is_unread = f"{join_names(others, prefix)} {are} not read{where and f' {where}'}"
+    return Unread(slips, [f"{is_unread}; {have} no effect"])
 
 
 def _show_name(name: str) -> str:

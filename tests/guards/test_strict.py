@@ -49,6 +49,26 @@ class TestWhatStrictBlocks:
         assert [result.failed for result in answer.results] == ["malformed"]
         assert answer.blocked
 
+    @pytest.mark.parametrize("mode", [{}, {"strict": True}])
+    @pytest.mark.parametrize("own", ["continue", "block"])
+    def test_text_with_a_brace_is_context_of_claude_unless_the_hook_itself_fails_closed(
+        self, project: Project, own: str, mode: dict[str, Any]
+    ) -> None:
+        said = {"type": "command", "command": "echo 'Use {braces}'", "onFailure": own}
+        settings = {"hooks": {"UserPromptSubmit": [{"hooks": [said]}]}}
+        project.settings(settings, file=".claude/settings.json")
+        answer = fire(project.path, "BeforeAgent", claude=True, trusted=True, **mode)
+        assert answer.blocked is (own == "block")
+        assert answer.context == (None if own == "block" else "Use {braces}")
+
+    def test_a_hook_that_fails_blocks_though_its_text_is_context_of_claude(
+        self, project: Project
+    ) -> None:
+        said = {"type": "command", "command": "exit 1"}
+        settings = {"hooks": {"UserPromptSubmit": [{"hooks": [said]}]}}
+        project.settings(settings, file=".claude/settings.json")
+        assert fire(project.path, "BeforeAgent", claude=True, trusted=True, strict=True).blocked
+
     @pytest.mark.parametrize("said", ["true", "echo '{}'", "echo fine", "echo 7", "echo null"])
     def test_an_ordinary_answer_passes(self, tmp_path: Path, said: str) -> None:
         assert not in_code(tmp_path, hook(said, onFailure="allow"), strict=True).blocked
@@ -177,6 +197,20 @@ class TestRequired:
         hooks = settings_of(PASSES)["hooks"]
         config = Config(working_dir=tmp_path, user_hooks=hooks, required=[name])
         assert not HookSystem(config).fire_blocking("BeforeTool", TOOL).blocked
+
+    @pytest.mark.parametrize(
+        ("said", "failed"),
+        [("exit 1", "exit"), ("""echo 'log {"decision": "allow"}'""", "malformed")],
+    )
+    def test_one_fails_closed_and_is_read_strictly(
+        self, tmp_path: Path, said: str, failed: str
+    ) -> None:
+        hooks = settings_of(hook(said, onFailure="allow"))["hooks"]
+        for required in ([], ["guard"]):
+            config = Config(working_dir=tmp_path, user_hooks=hooks, required=required)
+            answer = HookSystem(config).fire_blocking("BeforeTool", TOOL)
+            assert answer.blocked is bool(required)
+        assert [result.failed for result in answer.results] == [failed]
 
     def test_a_projects_hook_of_that_name_does_not_satisfy_the_user(
         self, project: Project, tmp_path: Path

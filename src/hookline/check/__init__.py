@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     claude.check_kinds,
     claude.check_switches,
     claude.check_unsupported_fields,
+    claude.check_text_of_guards,
     claude.check_user_config,
     claude.check_conditions,
     check_claude_matchers,

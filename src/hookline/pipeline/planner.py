@@ -103,8 +103,8 @@ class HookPlanner:
                     # If a project has the same guard as the user, the user's stays: with its own
                     # timeout, and with questions that the project does not answer.
                     first, same = same, first
-                if same.on_failure == "block" != first.on_failure:
-                    first = msgspec.structs.replace(first, on_failure="block")
+                if same.on_failure == "block" and not same.closed_by_mode:
+                    first = msgspec.structs.replace(first, on_failure="block", closed_by_mode=False)
                 if isinstance(first, CommandHook) and first.background:
                     is_waited_for = not getattr(same, "background", False)
                     first = msgspec.structs.replace(first, background=not is_waited_for)

@@ -157,8 +157,10 @@ def _make_snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSn
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.hook.source])
     by_event: dict[str, list[HookRegistryEntry]] = {}
     for entry in ordered:
-        if rules.strict and entry.hook.on_failure != "block":
-            closed = msgspec.structs.replace(entry.hook, on_failure="block")
+        is_required = any(demand.is_met_by(entry) for demand in rules.required)
+        if (rules.strict or is_required) and entry.hook.on_failure != "block":
+            by_mode = not is_required
+            closed = msgspec.structs.replace(entry.hook, on_failure="block", closed_by_mode=by_mode)
             entry = msgspec.structs.replace(entry, hook=closed)
         by_event.setdefault(entry.event, []).append(entry)
     missing = explain_missing(entries, rules.required) if rules.required else {}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
 DECISION_WORDS = BLOCKING_WORDS | {"allow", "approve", "ask"}
+# The modes of a tool selection, from the widest to the narrowest.
+TOOL_MODES = ("AUTO", "ANY", "NONE")
 
 # Wire name -> the type that a value must have; others are ignored.
 TOP_LEVEL_FIELDS: dict[str, type] = {
@@ -336,7 +338,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             and find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", change) is None
         ):
             selected = {**own, **{name: said for name, said in change.items() if said is not None}}
-        if str(selected.get("mode", "")).upper() == "NONE":
+        if read_mode(selected.get("mode")) == "NONE":
             return frozenset()
         names = selected.get("allowedFunctionNames")
         return None if names is None else frozenset(names)
@@ -417,6 +419,12 @@ def find_fault(event: EventName, name: str, value: object) -> str | None:
 
         return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
     return None
+
+
+def read_mode(word: object) -> str | None:
+    """Return the mode of a tool selection, whatever its case and the blanks around it; None if it
+    is not a text."""
+    return word.strip().upper() if isinstance(word, str) else None
 
 
 def is_tail_tool_call(value: object) -> bool:

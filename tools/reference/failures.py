@@ -84,6 +84,7 @@ _PROBLEMS: dict[str, str] = {
     "duplicate-key": "An object has a key twice; only the last counts.",
     "overreach": "A file says what is not for its layer to decide; it is ignored.",
     "untrusted": "The project's hooks are not reviewed, or have changed since.",
+    "guard-kept": "A reviewed guard goes on as it was reviewed, as the project has another by now.",
     "no-judge": "A prompt hook has no model to ask.",
     "unwritable": "A file to change cannot be written.",
     "leads-out": "A file to change is a link that leads out of the project.",

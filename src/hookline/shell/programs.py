@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
 _QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
-_DIRECTORIES = tuple(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE"))
+_STATE = "HOOKLINE_HOOK_STATE"
+_DIRECTORIES = (
+    *(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE")),
+    _STATE,
+)
 _DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
 _DIRECTORIES_OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 # Linux reads this much of a script to find its interpreter.
@@ -32,10 +36,17 @@ _IS_MACOS = sys.platform == "darwin"
 
 
 def hook_variables(
-    *, project_dir: str, cwd: str, session_id: str, event: str, hook: CommandHook | None = None
+    *,
+    project_dir: str,
+    cwd: str,
+    session_id: str,
+    event: str,
+    hook: CommandHook | None = None,
+    hook_state: str | None = None,
 ) -> dict[str, str]:
     """The variables that every hook gets, under the names of each host its script may come from,
-    and those that a ``hook`` of an extension or a plugin gets besides."""
+    and those that a ``hook`` of an extension or a plugin gets besides. ``hook_state`` is a folder
+    in which hooks may write, if there is one."""
     variables = {
         "HOOKLINE_PROJECT_DIR": project_dir,
         "LLXPRT_PROJECT_DIR": project_dir,
@@ -47,6 +58,8 @@ def hook_variables(
         "GEMINI_SESSION_ID": session_id,
         "HOOKLINE_EVENT": event,
     }
+    if hook_state is not None:
+        variables[_STATE] = hook_state
     if hook is not None and hook.source is HookSource.EXTENSIONS:
         # Without a directory it stays as written, as a path that no project can provide.
         variables["extensionPath"] = hook.directory or "/${extensionPath}"

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from hookline.pipeline.runner.invocation import HARMLESS_LOADERS, LOADERS
+from hookline.places import hook_state_dir
 from hookline.shell.plain import NotPlainError, PlainWord, read_plain
 from hookline.shell.programs import (
     argv_of,
@@ -97,7 +98,12 @@ class _Reader:
         self._ground = ground
         self._cwd = cwd
         variables = hook_variables(
-            project_dir=ground.project_dir, cwd=cwd, session_id="", event=event, hook=hook
+            project_dir=ground.project_dir,
+            cwd=cwd,
+            session_id="",
+            event=event,
+            hook=hook,
+            hook_state=hook_state_dir(ground.project_dir),
         )
         self._folders = {n: variables[n] for n in directory_names(hook) if n in variables}
 

@@ -243,13 +243,12 @@ class _Start(msgspec.Struct, frozen=True):
             session_id=context.session_id,
             event=document.event.value,
             hook=hook,
+            hook_state=context.hook_state,
         )
         shared: Mapping[str, str] = {}
         if in_dialect is not None:
             variables |= in_dialect
             shared = context.shared_env
-        if context.hook_state is not None:
-            variables["HOOKLINE_HOOK_STATE"] = context.hook_state
         own = own_variables(hook, variables)
         env = make_environment(
             context.redaction, variables, own, context.inherited, shared, hook.start

@@ -79,6 +79,8 @@ def run(options: Options, screen: Screen) -> int:
     kept = _read_kept(stores, project, screen)
     known = None if kept is None else kept.review
     changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
+    if kept is not None and (damage := kept.find_damage(kept.review.files)) is not None:
+        changes.append(damage)
     if not changes:
         # Those of a project whose review cannot be read.
         changes = [

@@ -6,6 +6,7 @@ secret stands in a longer text. The time is proportional to the length of the te
 """
 
 import re
+from binascii import b2a_base64
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -114,8 +115,6 @@ class Secrets:
 
 
 def _read_secret(value: str, name: str) -> _Secret:
-    from binascii import b2a_base64
-
     raw = value.encode("utf-8", "surrogatepass")
     certain = []
     for before in range(3):

@@ -199,8 +199,12 @@ class RemoteExecutor:
 
     def _find_demand(self, fired: FiredEvent) -> _Demand:
         rules, meaning = self._rules, self._remote.on_unavailable
-        required, policy = rules.get_required(), rules.get_policy()
-        missing_here = tuple(each.text for each in self._explain_missing(required))
+        try:
+            required, policy = rules.get_required(), rules.get_policy()
+            missing_here = tuple(each.text for each in self._explain_missing(required))
+        except Exception:
+            # The settings could not be read: any hook may be required.
+            return _Demand((), rules.get_policy(), "block" if fired.spec.blockable else meaning)
         # If hooks here run anyway, a worker need not have the same ones.
         asked = missing_here
         if not self._remote.besides_local:

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from hookline.notices import Notice, describe_traceback, heard_warnings, one_line, warn
+from hookline.escapes import one_line
+from hookline.notices import Notice, describe_traceback, heard_warnings, warn
 
 
 def test_a_warning_is_logged_with_the_error_it_comes_from(caplog: pytest.LogCaptureFixture) -> None:

@@ -206,7 +206,7 @@ class JsonLinesSink:
     def __call__(self, record: Record) -> None:
         # The environment may have changed; earlier secrets stay hidden.
         self._secrets.learn(os.environ)
-        line = codec.encode(clip(self._secrets.hidden(record))) + b"\n"
+        line = codec.encode_seen(clip(self._secrets.hidden(record))) + b"\n"
         with self._lock:
             if not self._append(line, rotating=True):
                 self._append(line, rotating=False)

@@ -154,8 +154,9 @@ class _Unescaped:
             add_plain(found.start())
             high, low, unit, byte, named, percent = found.groups()
             if high:
-                pair = bytes.fromhex(high + low).decode("utf-16-be")
-                meant = pair.encode()
+                # Decoding UTF-16 would import a codec.
+                pair = 0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)
+                meant = chr(pair).encode()
             elif unit:
                 meant = chr(int(unit, 16)).encode("utf-8", "surrogatepass")
             elif byte or percent:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from hookline.errors import describe, message_of
+from hookline.escapes import one_line as one_line
 
 
 class Notice(str):
@@ -59,18 +60,6 @@ def _log(message: str, error: BaseException | None) -> None:
         # Handlers show this text instead of formatting the error themselves.
         record.exc_text = describe_traceback(error)
         logger.handle(record)
-
-
-def one_line(text: str) -> str:
-    """Escape everything in a text that may end a line or control a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character.isprintable() or character == "\u200d"
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
 
 
 def describe_traceback(error: BaseException) -> str:

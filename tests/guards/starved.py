@@ -149,7 +149,7 @@ def fields(name: str) -> dict[str, Any]:
     return {"tool_name": name, "tool_input": {}}
 
 
-def is_refused(call: Callable[[], Any]) -> bool:
+def is_refused(call: Callable[[], object]) -> bool:
     try:
         return call() != RAN
     except BlockedByHook:

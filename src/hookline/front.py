@@ -706,18 +706,20 @@ class Hooks(HookSession):
         The project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
         overrides that. ``settings_files`` replace the files that would be found, and need no
         trust. With ``claude`` Claude Code's settings are read too; ``plugins`` are folders of
-        Claude Code plugins.
+        Claude Code plugins. Raises NoFolderError if there is no such directory; if it has no
+        settings, the first event warns of that.
         """
-        return cls.of(
-            Config.load(
-                directory,
-                project_dir=project_dir,
-                settings_files=settings_files,
-                trusted=trusted,
-                claude=claude,
-                **options,
-            )
+        config = Config.load(
+            directory,
+            project_dir=project_dir,
+            settings_files=settings_files,
+            trusted=trusted,
+            claude=claude,
+            **options,
         )
+        if directory is not None or project_dir is not None or settings_files:
+            config.expect_settings()
+        return cls.of(config)
 
     @classmethod
     def of(cls, config: Config) -> "Hooks":

@@ -257,12 +257,12 @@ class HookSystem:
         ``{"type": "runtime", "name": …, "function": …}``).
 
         Works before ``initialize()`` too. Call the returned function to remove the hook. Raises
-        InvalidHookError for a hook that could never run, and UnknownEventError. ``timeout`` is in
-        milliseconds, one minute by default; ``on_failure="block"`` blocks the event when the hook
-        fails.
+        InvalidHookError for a hook that could never run or whose matcher is no pattern, and
+        UnknownEventError. ``timeout`` is in milliseconds, one minute by default;
+        ``on_failure="block"`` blocks the event when the hook fails.
         """
         return self.add_hook(
-            *read_hook(
+            read_hook(
                 event,
                 hook,
                 matcher=matcher,
@@ -274,10 +274,8 @@ class HookSystem:
             )
         )
 
-    def add_hook(self, entry: HookRegistryEntry, fault: Problem | None) -> Callable[[], None]:
+    def add_hook(self, entry: HookRegistryEntry) -> Callable[[], None]:
         """Register a hook as ``read_hook`` returned it; call the returned function to remove it."""
-        if fault is not None:
-            self._log.warning(f"hook {entry.name!r}: matcher {fault}")
         trusted = entry.hook.source is not HookSource.PROJECT or self._config.adopts(entry.hook)
         return self._registry.register(
             msgspec.structs.replace(entry, enabled=self._runtime_enabled, trusted=trusted)
@@ -443,9 +441,9 @@ def read_hook(
     timeout: float | None = None,
     on_failure: OnFailure | None = None,
     source: HookSource | str = HookSource.RUNTIME,
-) -> tuple[HookRegistryEntry, Problem | None]:
-    """Read a hook that code registers, and what is wrong with its matcher, if anything; raises
-    UnknownEventError, and InvalidHookError for a hook that could never run."""
+) -> HookRegistryEntry:
+    """Read a hook that code registers; raises UnknownEventError, and InvalidHookError for a hook
+    that could never run, or whose matcher is no pattern."""
     narrowed = narrow_event(event)
     try:
         layer = HookSource(source)
@@ -465,14 +463,15 @@ def read_hook(
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
     matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
-    entry = HookRegistryEntry(
+    if fault is not None:
+        raise InvalidHookError(f"the matcher of {config.name!r}: {fault.message}; correct it")
+    return HookRegistryEntry(
         event=narrowed,
         hook=config,
         matcher=msgspec.UNSET if matcher is None else matcher,
         matches=matches,
         sequential=sequential,
     )
-    return entry, fault
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hookline.config import Config, HookOptions
     from hookline.handler import HookEventHandler
     from hookline.pipeline.trust.review import Policy
+    from hookline.remote import RemoteExecutor, RemoteFiring
     from hookline.translate import HookTranslator
     from hookline.watching import FileWatch
 
@@ -52,11 +53,13 @@ F = TypeVar("F", bound=HookFunction)
 T = TypeVar("T")
 
 
-class HookSystemStatus(msgspec.Struct, frozen=True):
-    """Says whether the system is initialized, and how many hooks it has."""
+class HookSystemStatus(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """Says whether the system is initialized, and how many hooks it has. ``unchecked`` counts the
+    events that went on without the hooks of a worker, by the code of the outage."""
 
     initialized: bool
     total_hooks: int
+    unchecked: dict[str, int] = {}
 
 
 class ReloadReport(msgspec.Struct, frozen=True):
@@ -107,7 +110,7 @@ class HookSystem:
         self._registry = HookRegistry()
         self._ends = LateEnds(self._log)
         self._runner = HookRunner(warn=self._log.warning, on_end=self._ends.tell)
-        local = self._local = LocalExecutor(
+        self._local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning, why_untrusted=config.why_untrusted),
             self._runner,
@@ -116,14 +119,9 @@ class HookSystem:
             debug_logger=self._log,
             late_ends=self._ends,
         )
-        self._executor: Executor = local
         remote = config.get_remote_firing()
-        if remote is not None:
-            from hookline.remote import RemoteExecutor
-
-            self._executor = RemoteExecutor(
-                local, remote, rules=config, explain_missing=self._explain_missing_here
-            )
+        self._remote = None if remote is None else self._make_remote(remote)
+        self._executor: Executor = self._remote or self._local
         self._bus = config.get_message_bus() if message_bus is None else message_bus
         self._handler: HookEventHandler | None = None
         if self._bus is not None:
@@ -229,8 +227,10 @@ class HookSystem:
         return self._problems
 
     def get_status(self) -> HookSystemStatus:
-        """Return whether the system is initialized, and how many hooks it has."""
-        return HookSystemStatus(self._initialized, self._registry.count())
+        """Return whether the system is initialized, how many hooks it has, and how many events
+        went on without the hooks of a worker."""
+        unchecked = {} if self._remote is None else self._remote.count_unchecked()
+        return HookSystemStatus(self._initialized, self._registry.count(), unchecked)
 
     def set_hook_enabled(self, name: str, enabled: bool) -> int:
         """Switch every hook of that name on or off, and return how many there are; managed hooks
@@ -363,6 +363,13 @@ class HookSystem:
 
     async def __aexit__(self, *_exception: object) -> None:
         self.dispose()
+
+    def _make_remote(self, firing: "RemoteFiring") -> "RemoteExecutor":
+        from hookline.remote import RemoteExecutor
+
+        return RemoteExecutor(
+            self._local, firing, rules=self._config, explain_missing=self._explain_missing_here
+        )
 
     def _make_handler(self) -> "HookEventHandler":
         """Return the event handler, created once: with the system if it serves a bus, else on

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.escapes import one_line
 from hookline.fired import FiredEvent
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.outputs import (
@@ -193,7 +194,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             reason = f", {result.error or reason}" if result.failed else ""
             did.append(f"{result.hook.name}: {word}{reason}")
         hooks = f" ({'; '.join(did)})" if did else ""
-        return f"<Answer to {self.event or 'no event'}{of}: {self.word}{why}{hooks}>"
+        return one_line(f"<Answer to {self.event or 'no event'}{of}: {self.word}{why}{hooks}>")
 
     @property
     def raw(self) -> ProcessedHookResult:

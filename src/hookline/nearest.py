@@ -25,8 +25,11 @@ _CAREFUL = 6
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """Return up to two known words like this one, best first; case and underscores are ignored."""
-    from difflib import get_close_matches
-
+    try:
+        from difflib import get_close_matches
+    except (ImportError, OSError):
+        # A process without a free descriptor does not lose its error for want of a suggestion.
+        return []
     if len(word) > _LONGEST:
         return []
     spelt: dict[str, list[str]] = {}
@@ -38,8 +41,10 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
 
 def only_one(word: str, known: Iterable[str]) -> str | None:
     """Return the one known word that is almost the same; None if another is nearly as close."""
-    from difflib import SequenceMatcher
-
+    try:
+        from difflib import SequenceMatcher
+    except (ImportError, OSError):
+        return None
     if len(word) > _LONGEST:
         return None
     matcher = SequenceMatcher(b=_normalize(word))

@@ -55,7 +55,7 @@ def test_the_version_and_the_help_load_nothing_of_the_engine(
 ) -> None:
     modules = loaded(project, *arguments)
     ours = {name for name in modules if name.startswith("hookline")}
-    about_help = {"hookline.cli.help", "hookline.cli.screen"}
+    about_help = {"hookline.cli.help", "hookline.cli.screen", "hookline.escapes"}
     assert ours - {"hookline._version"} - about_help == {"hookline", "hookline.cli"}
     assert third_party(modules) == set()
     assert not modules & {"argparse", "asyncio", "json", "logging"}

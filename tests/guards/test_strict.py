@@ -1,5 +1,6 @@
 """Strict mode and required hooks: what blocks, who may ask for it, that nobody takes it back."""
 
+import json
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from hookline import Hooks
 from hookline.answer import Answer
 from hookline.config import Config
+from hookline.errors import NoFolderError
 from hookline.system import HookSystem
 from tests.guards.project import (
     PASSING,
@@ -415,3 +417,58 @@ class TestAUsersHookThatLeadsIntoTheProject:
         write_user_settings(tmp_path / ".test/home", own)
         assert fire(project.path).blocked
         assert [result.failed for result in fire(project.path).results] == [None]
+
+
+class TestNothingIsSilentlyUnguarded:
+    @pytest.mark.parametrize("load", [Hooks.load, Config.load])
+    def test_a_folder_that_does_not_exist_raises(
+        self, tmp_path: Path, load: Callable[..., object]
+    ) -> None:
+        gone = tmp_path / "gone"
+        with pytest.raises(NoFolderError, match=f"there is no folder {gone}, so no hooks"):
+            load(gone)
+        with pytest.raises(NoFolderError, match=str(gone)):
+            load(tmp_path, project_dir=gone)
+        gone.write_text("a file")
+        with pytest.raises(NoFolderError):
+            load(gone)
+
+    def test_a_folder_without_settings_is_warned_of_once(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        hooks = Hooks.load(project.path).sync
+        assert caplog.messages == []
+        for _ in range(2):
+            assert not hooks.before_tool("write_file", {}).blocked
+        (told,) = caplog.messages
+        assert told.startswith(f"{project.path} has no hook settings, so none of its hooks run; ")
+
+    @pytest.mark.parametrize("broken", ["{}", "{"])
+    def test_settings_that_are_there_are_not_missing(
+        self, project: Project, caplog: pytest.LogCaptureFixture, broken: str
+    ) -> None:
+        project.settings(broken)
+        Hooks.load(project.path).sync.before_tool("write_file", {})
+        assert "has no hook settings" not in caplog.text
+
+    def test_hooks_of_claude_code_that_nobody_reads_are_named(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file = project.write(".claude/settings.json", json.dumps(settings_of(PASSES)))
+        Hooks.load(project.path).sync.before_tool("write_file", {})
+        assert f"hooks of Claude Code are in {file}: load them with claude=True" in caplog.text
+        caplog.clear()
+        Hooks.load(project.path, claude=True).sync.before_tool("write_file", {})
+        assert "has no hook settings" not in caplog.text
+
+    def test_a_settings_file_that_code_names_and_that_is_gone_is_warned_of(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        gone = project.path / "rules.json"
+        Hooks.load(project.path, settings_files=[gone]).sync.before_tool("write_file", {})
+        assert f"there is no settings file {gone}" in caplog.text
+
+    def test_with_required_hooks_a_folder_without_settings_blocks(self, project: Project) -> None:
+        answer = Hooks.load(project.path, required=["guard"]).sync.before_tool("write_file", {})
+        assert answer.blocked
+        assert answer.reason == "required hook 'guard' is not in force: no settings have it"

@@ -114,11 +114,12 @@ class HookRegistry:
             self._snapshot = _make_snapshot(switched, self._rules)
             return len(meant)
 
-    def fails_closed(self, event: EventName) -> bool:
-        """Whether any enabled hook of an event fails closed, for when it is unknown which would
-        match; before loading, of those registered in code."""
-        entries = self._snapshot.by_event.get(event, ())
-        return any(e.enabled and e.hook.on_failure == "block" for e in entries)
+    def fails_closed(self, event: EventName | None) -> bool:
+        """Whether any enabled hook of an event, or with None of any event, fails closed, for when
+        it is unknown which would match; before loading, of those registered in code."""
+        by_event = self._snapshot.by_event
+        found = by_event.values() if event is None else [by_event.get(event, ())]
+        return any(e.enabled and e.hook.on_failure == "block" for es in found for e in es)
 
     def snapshot(self) -> HookSnapshot:
         """The current hooks; raises HookRegistryNotInitializedError before loading."""

@@ -6,6 +6,7 @@ translator that they were made with.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -197,16 +198,20 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
         """Make a response in the SDK's form that contains only a reason; in the form of the
-        rejected response, if the translator can read that."""
-        call = self._require_call()
+        rejected response, if the translator can read that. Without a translator that works it is
+        in hooks' own form: the call is refused all the same."""
+        call = self.call
+        if call is None:
+            return {"text": reason}
         like = call.like
-        if rejected is not None:
-            try:
-                call.translator.to_hook_llm_response(rejected)
-                like = rejected
-            except TranslationError:
-                pass
-        return call.translator.empty_response(reason, like=like)
+        try:
+            if rejected is not None:
+                with suppress(TranslationError):
+                    call.translator.to_hook_llm_response(rejected)
+                    like = rejected
+            return call.translator.empty_response(reason, like=like)
+        except Exception:
+            return {"text": reason}
 
     def _get_specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None
@@ -239,10 +244,13 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def answers_call(self) -> bool:
         """True if the hook gives a response in the model's place."""
+        response = self._get_specific("llm_response")
+        if response is None:
+            return False
         # Only model events load the model's format.
         from hookline.wire.model import is_llm_response
 
-        return is_llm_response(self._get_specific("llm_response"))
+        return is_llm_response(response)
 
     def is_blocking_decision(self) -> bool:
         """True if the hook forbids the call, or answers it in the model's place."""

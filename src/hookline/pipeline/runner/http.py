@@ -15,9 +15,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookline.escapes import one_line
 from hookline.forking import owned_by_process
 from hookline.hiding import Secrets
-from hookline.notices import one_line
 from hookline.pipeline.dialects import DIALECTS, HookAnswer, is_read_strictly
 from hookline.pipeline.dialects.stdout import has_every_key, read_whole_object, trim
 from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target

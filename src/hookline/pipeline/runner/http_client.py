@@ -17,7 +17,7 @@ from typing import TypeAlias
 import httpcore
 import msgspec
 
-from hookline.notices import one_line
+from hookline.escapes import one_line
 from hookline.pipeline.runner.addresses import Reach, Target, read_literal
 from hookline.web.transport import (
     IDLE_SECONDS,

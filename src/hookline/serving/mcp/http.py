@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hookline.notices import one_line, warn
+from hookline.escapes import one_line
+from hookline.notices import warn
 from hookline.serving.mcp.address import read_address
 from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, make_size_error
 from hookline.serving.mcp.events import EventParser, EventTooLarge

@@ -157,7 +157,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     its settings give. ``folder`` is the device and the number of the project's folder.
     """
 
-    version: int = VERSION
+    version: int = 0
     project: str
     hooks: tuple[ReviewedHook, ...]
     files: dict[str, ReviewedFile]

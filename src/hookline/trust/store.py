@@ -219,7 +219,7 @@ class TrustStore:
                 )
 
 
-_AGAIN = "trust the project again, which replaces it"
+_AGAIN = "review the project again with `hookline trust`, which replaces it"
 
 
 def _read_document(place: str) -> KeptReview:

@@ -25,7 +25,7 @@ _CLEARED = frozenset(
 )
 _CLEARED_PREFIXES = (
     *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_", "OPENAI_", "ANTHROPIC_"),
-    *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_"),
+    *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_", "NODE_", "PERL5", "RUBY", "LD_", "DYLD_"),
 )
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

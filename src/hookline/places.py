@@ -38,23 +38,31 @@ def user_state_dir() -> str | None:
 def account_state_dir() -> str | None:
     """Return the directory of the user's records that no variable moves, None if the account has
     no home."""
-    import pwd
-
-    try:
-        home = pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return None
-    if not os.path.isabs(home):
+    home = account_home()
+    if home is None:
         return None
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", _APP)
     return os.path.join(home, ".local", "state", _APP)
 
 
+def account_home() -> str | None:
+    """Return the home directory of the user's account, whatever HOME says; None if it has none."""
+    import pwd
+
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return None
+    return home if os.path.isabs(home) else None
+
+
 def hook_state_dir(project_dir: str) -> str | None:
-    """Return the folder of the user's in which a project's hooks may write, None if there is
-    none."""
-    state = user_state_dir()
+    """Return the folder of the user's in which a project's hooks may write, outside of the project;
+    None if there is none."""
+    project = os.path.realpath(project_dir).rstrip(os.sep) + os.sep
+    places = (place for place in (user_state_dir(), account_state_dir()) if place is not None)
+    state = next((p for p in places if not f"{os.path.realpath(p)}/".startswith(project)), None)
     if state is None:
         return None
     return os.path.join(state, "hooks", project_key(project_dir))

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hookline.trust.policy import Policy
     from hookline.watching import FileWatch
 
+_TOLD: set[str] = set()
 F = TypeVar("F", bound=HookFunction)
 T = TypeVar("T")
 
@@ -426,7 +427,12 @@ class HookSystem:
             self._registry.set_layer_enabled(HookSource.RUNTIME, enabled)
         self._problems = settings.problems
         for problem in settings.problems:
-            self._log.warning(str(problem))
+            # People are told of a guard that goes on as it was reviewed once a process.
+            if problem.kind != "guard-kept":
+                self._log.warning(str(problem))
+            elif str(problem) not in _TOLD:
+                _TOLD.add(str(problem))
+                self._log.warning(str(problem))
 
     def _prepare_to_fail(self) -> None:
         """Load the hooks, to tell whether one must answer; if that fails, the event's own failure

@@ -38,7 +38,14 @@ class UnixLineEnds(msgspec.Struct, frozen=True):
     file: str
 
 
-Fix: TypeAlias = Replace | MakeExecutable | UnixLineEnds
+class NewScript(msgspec.Struct, frozen=True):
+    """Writes a script that is not there yet, and can be executed."""
+
+    file: str
+    text: str
+
+
+Fix: TypeAlias = Replace | MakeExecutable | UnixLineEnds | NewScript
 
 
 class Finding(Problem, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hookline.check.findings import Finding, Fix, MakeExecutable, Replace
+from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Replace
 from hookline.check.reading import Checked, CheckedFile
 from hookline.errors import HooklineError
 from hookline.files import read_bounded, write_atomically
@@ -31,7 +31,7 @@ class FixError(HooklineError):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One file before and after."""
+    """One file before and after; a new one had no mode before."""
 
     file: str
     is_settings: bool
@@ -51,6 +51,10 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
     settings = {file.path: file for file in checked.files}
     made: list[Change] = []
     for path, fixes in by_file.items():
+        new = next((fix for fix in fixes if isinstance(fix, NewScript)), None)
+        if new is not None:
+            made.append(Change(path, False, b"", new.text.encode(), 0, 0o755))
+            continue
         try:
             before = read_bounded(path, _MOST_READ)
             mode = stat.S_IMODE(os.stat(path).st_mode)
@@ -118,6 +122,12 @@ def carry_out(change: Change) -> None:
         rewrite_settings(change.file, write_new_text, backup=False)
         return
     try:
+        if not change.mode_before:
+            os.makedirs(os.path.dirname(change.file), exist_ok=True)
+            if os.path.lexists(change.file):
+                raise FixError(change.file, "it is there already; check again")
+            write_atomically(change.file, change.after, mode=change.mode_after)
+            return
         refuse_if_changed(read_bounded(change.file, _MOST_READ))
         if change.after != change.before:
             write_atomically(change.file, change.after, mode=change.mode_after)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hookline.check.findings import Finding, Fix, MakeExecutable, Severity, UnixLineEnds
+from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Severity, UnixLineEnds
 from hookline.check.reading import Checked, CommandSite
 from hookline.files import open_regular
 from hookline.shell.programs import (
@@ -115,7 +115,44 @@ def check_open(checked: Checked) -> Iterator[Finding]:
             names_something = found.form.named or not found.form.open
             severity = Severity.ERROR if names_something else Severity.WARNING
         what = f"no review vouches for what it starts: {why}"
-        yield site.finding("open", severity, ("command",), what, found.remedy)
+        fixes = _move_into_script(checked, site) if is_guard and not found.form.named else ()
+        yield site.finding("open", severity, ("command",), what, found.remedy, fixes)
+
+
+def _move_into_script(checked: Checked, site: CommandSite) -> tuple[Fix, ...]:
+    """Return the edits that move a shell command of one line into a script of the hook folder, for
+    a project's settings; none for a command that has to be looked at by a person."""
+    hook, command = site.hook, site.hook.command
+    if hook.args is not None or "\n" in command or hook.plugin_root is not None:
+        return ()
+    from hookline.shell.plain import NotPlainError, read_plain
+    from hookline.shell.tokens import quote_variables
+
+    try:
+        read_plain(command)
+    except NotPlainError:
+        pass
+    else:
+        return ()
+    is_claude = hook.dialect == "claude"
+    own = ".claude/hooks" if is_claude else ".hookline/hooks"
+    has_folder = not is_claude and os.path.isdir(os.path.join(checked.project_dir, "hooks"))
+    folder = "hooks" if has_folder else own
+    stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in hook.name).strip("-")[:40]
+    names = (f"{folder}/{stem or 'hook'}{number}.sh" for number in ("", *range(2, 100)))
+    free = (name for name in names if not os.path.lexists(f"{checked.project_dir}/{name}"))
+    name = next(free, None)
+    if name is None:
+        return ()
+    variables = hook_variables(
+        project_dir="", cwd="", session_id="", event=site.event.value, hook=hook
+    )
+    # Bare in a command each of these is one word; in a script it takes quotes.
+    text = f"#!/usr/bin/env bash\n{quote_variables(command, [*variables, *hook.env])}\n"
+    written = f'"$CLAUDE_PROJECT_DIR"/{name}' if is_claude else name
+    script = os.path.join(os.path.realpath(checked.project_dir), name)
+    replaced = site.file.replace_value((*site.raw.path, "command"), written)
+    return (NewScript(script, text), *replaced) if replaced else ()
 
 
 def check_warmth(checked: Checked) -> Iterator[Finding]:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.firing import load_config, read_event, read_payload, run_to_end
+from hookline.cli.firing import (
+    load_config,
+    read_event,
+    read_payload,
+    run_to_end,
+    tell_copies,
+)
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
 from hookline.cli.screen import GAP, Column, Row, Screen, count
@@ -128,7 +134,10 @@ class Runs(msgspec.Struct, frozen=True):
 def run(options: Options, screen: Screen) -> int:
     """Measure the hook; 0 even if it blocks or fails, which is told."""
     # Runs of a benchmark do not belong in the trace.
-    config = load_config(options, warm=True, debug_logger=DebugLogger(), trusted=options.trust)
+    config = load_config(
+        options, warm=True, debug_logger=DebugLogger(), trusted=options.trust, copies=True
+    )
+    tell_copies(screen, config, json=options.json)
     entry = _find_entry(config, options, screen)
     hook = entry.hook
     if not isinstance(hook, CommandHook):

@@ -184,7 +184,9 @@ def _read_settings(options: Options) -> Checked:
 
 def _describe_lines(change: "Change") -> Iterator[str]:
     """The lines that differ with those around them; and what a line does not show in words."""
-    if change.mode_before != change.mode_after:
+    if not change.mode_before:
+        yield "a new file, which can be executed"
+    elif change.mode_before != change.mode_after:
         yield f"mode {change.mode_before:o} -> {change.mode_after:o}"
     if change.before == change.after:
         return

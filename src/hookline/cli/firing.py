@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hookline.answer import Answer
 from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options, find_sources
+from hookline.cli.screen import Screen, count
 from hookline.config import Config
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
 from hookline.executor import find_named_event, read_named_event
@@ -134,6 +135,21 @@ def load_config(options: Options, *, warm: bool = False, **further: Any) -> Conf
     A warm interpreter is of no use to a process that ends after one event.
     """
     return Config.load(options.cwd, warm=warm, **find_sources(options), **further)
+
+
+def tell_copies(screen: Screen, config: Config, *, json: bool) -> None:
+    """Say in the first line that what runs is a reviewed copy, where the project's files or
+    settings differ from it."""
+    kept = [each for each in config.get_settings().problems if each.kind == "guard-kept"]
+    if not kept:
+        return
+    text = f"reviewed copies run, which differ from the project: {kept[0].message}"
+    text += f", and {count(len(kept) - 1, 'other')}" if len(kept) > 1 else ""
+    text += "; --trust runs the project's files"
+    if json:
+        screen.warning(text)
+    else:
+        screen.line((text, "care"))
 
 
 def open_bus(text: str, **options: Any) -> "NatsMessageBus":

@@ -30,6 +30,7 @@ from hookline.trust.review import (
 from hookline.trust.store import KeptReview, TrustStore
 from hookline.wire.hooks import WithheldHook
 
+_PRINT = "print"
 EXAMPLES = (
     "hookline trust",
     "hookline trust --yes",
@@ -54,7 +55,7 @@ OPTIONS = (
         "print the digest of what would be reviewed; with --yes, trust only what has this digest; "
         "with --check, compare it, without any review",
         count="?",
-        means="",
+        means=_PRINT,
     ),
     *SOURCES,
 )
@@ -120,7 +121,7 @@ def run(options: Options, screen: Screen) -> int:
 def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     """Print or compare the digest; None if it is the one that was given, and is to be trusted."""
     digest = now.digest()
-    given = options.digest.removeprefix("sha256:").lower()
+    given = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
     if not given and (options.yes or options.check):
         raise CommandError("--digest needs the digest behind it here: --digest sha256:…")
     if not given:
@@ -159,14 +160,8 @@ def _read_kept(
 
 
 def _record(stores: Sequence[TrustStore], looked: Looked, refused: Sequence[ReviewedHook]) -> str:
-    """Write a review to the first store, and to each other that has one of this project."""
-    made = leave_out(looked, refused)
-    place = stores[0].write(made)
-    for store in stores[1:]:
-        folder = store.folder_of(looked.review.project)
-        if folder is not None and os.path.isdir(folder):
-            store.write(made)
-    return shown_path(place)
+    """Write a review where the environment leads; those in other places stay in force."""
+    return shown_path(stores[0].write(leave_out(looked, refused)))
 
 
 def _ask(
@@ -212,7 +207,7 @@ def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
     screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
     for guard in [] if known is None else known.get_guards():
         if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
-            screen.line(("leaves: ", "bad"), f"the guard {guard.name} guards no more", indent=2)
+            screen.line(("removed: ", "bad"), f"{guard.name}, which guards no more", indent=2)
     for hook in opened:
         screen.line(("open: ", "bad"), hook.name, indent=2)
     screen.line((_NO_VOUCH, "faint"))
@@ -402,7 +397,8 @@ def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Seq
     for change in changes:
         screen.quote(change)
     screen.line()
-    _show_diff(screen, _describe_hooks(known), _describe_hooks(now))
+    _show_entries(screen, known, now)
+    _show_diff(screen, _describe_project(known), _describe_project(now))
     for name in sorted({**known.files, **now.files}):
         before, after = known.files.get(name), now.files.get(name)
         if before == after:
@@ -423,13 +419,37 @@ def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Seq
         )
 
 
+def _show_entries(screen: Screen, known: Review, now: Review) -> None:
+    """Show the entries that are new, that leave and that differ, hook by hook."""
+    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *known.hooks))
+    for event, name in keys:
+        before, after = (
+            [
+                line
+                for hook in reviewed.hooks
+                if (hook.event, hook.name) == (event, name)
+                for line in (f"matcher: {hook.entry.get('matcher', '*')}", *_describe_hook(hook))
+            ]
+            for reviewed in (known, now)
+        )
+        if before == after:
+            continue
+        word = "new" if not before else "removed" if not after else "changed"
+        screen.line((f"{event} {name}", "name"), (f"  {word}", "care"))
+        _show_diff(screen, before, after)
+
+
 def _show_open(screen: Screen, hooks: Sequence[ReviewedHook]) -> None:
     """Show the hooks that no review vouches for, each with the closed form that would do."""
     for hook in hooks:
         if not hook.why_open:
             continue
-        screen.line(("open", "bad"), f"  {hook.event} {hook.name}: {CHANGES}")
-        screen.quote(hook.why_open)
+        screen.line((f"{hook.event} {hook.name}", "name"))
+        if hook.form.named or not hook.form.open:
+            screen.line(("open: ", "bad"), CHANGES, indent=2)
+            screen.quote(hook.why_open)
+        else:
+            screen.line(("open: ", "bad"), hook.why_open, indent=2)
         if hook.remedy:
             screen.line((f"closed would be: {hook.remedy}", "faint"), indent=4)
         screen.line()
@@ -451,13 +471,6 @@ def _lines_of(file: ReviewedFile, content: bytes) -> list[str]:
         return [f"{file.size} bytes that are no text, {file.digest}"]
     text = content.decode("utf-8", "backslashreplace")
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def _describe_hooks(reviewed: Review) -> list[str]:
-    lines = []
-    for hook in reviewed.hooks:
-        lines += [f"{hook.event}  {hook.entry.get('matcher', '')}".rstrip(), *_describe_hook(hook)]
-    return [*lines, *_describe_project(reviewed)]
 
 
 def _describe_project(reviewed: Review) -> list[str]:

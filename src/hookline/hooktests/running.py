@@ -135,6 +135,7 @@ class HookTestRunner:
                 # Tests do not write to the debug log or the trace.
                 debug_logger=DebugLogger(),
                 trusted=self._trusted,
+                copies=True,
             )
             assert isinstance(config, ProjectConfig)
             config.inherited = _read_variables(test.env)

@@ -544,13 +544,19 @@ def combine(
     entries = [_admit(entry, trust, switches) for layer in layers for entry in layer.entries]
     managed = any(entry.hook.managed and entry.enabled for entry in entries)
     problems = [problem for layer in layers for problem in layer.problems]
-    held_back = sum(1 for entry in entries if not entry.trusted and entry.enabled)
+    guards = trust.get_guards()
+    # Of a changed entry whose guard goes on, people are told with the guard.
+    told = {(guard.event, guard.name) for guard in guards}
+    held_back = sum(
+        1
+        for entry in entries
+        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in told
+    )
     if held_back:
         are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
         message = f"{held_back} project {are} not trusted and will not run"
         remedy = f"review {them} with `hookline trust`"
         problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
-    guards = trust.get_guards()
     entries += [guard for guard in guards if switches.allow_guard(guard.hook)]
     problems += trust.get_notices()
     # The system's redaction stands; the user may only block more variables.

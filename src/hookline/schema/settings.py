@@ -106,6 +106,14 @@ class CommandHook(Hook, frozen=True, kw_only=True, tag="command", forbid_unknown
             {"MODE": "strict"},
         ),
     ] = {}
+    covers: Annotated[
+        list[str],
+        says(
+            "More files of the project that a review of this hook covers: paths, where * stands "
+            "for part of a name and ** for any folders.",
+            ["lib/**"],
+        ),
+    ] = []
     warm: Annotated[
         bool,
         says(

@@ -1,4 +1,4 @@
-"""Finds the files that a review of a hook covers, and what in their texts leads out of it.
+"""Finds the files that a review of a hook covers.
 
 The rule is one: the files that a command names, for each the nearest hook folder with all it holds,
 and what the entry's own ``covers`` names. Nothing is executed, and only regular files are opened.
@@ -8,17 +8,16 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from hookline.trust.ground import CODE_SUFFIXES, Ground, may_be_code
+from hookline.trust.ground import Ground, may_be_code
 
 MOST_FILES = 200
 MOST_BYTES = 16 * 1024 * 1024
 _MOST_ENTRIES = 10_000
 _MOST_DEPTH = 32
-_MOST_TEXT = 256 * 1024
 _CHUNK = 1024 * 1024
 
 HOST_FOLDERS = frozenset({".hookline", ".llxprt", ".gemini", ".claude"})
@@ -30,28 +29,6 @@ _CACHES = frozenset(
     {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache", ".git", ".hg", ".svn"}
 )
 _STATE = "state"
-# A word of a text that may name a file, with what stands in front of it.
-_WORD = re.compile(r"[A-Za-z0-9_.@+/-]{3,}")
-# What a script finds its own place by, and what leads from there to another folder.
-_OWN_PLACE = re.compile(
-    r"\$\{?0\b|BASH_SOURCE|__file__|__dirname|__FILE__|\$PROGRAM_NAME|import\.meta|sys\.argv\[0\]|%x"
-)
-_ELSEWHERE = re.compile(
-    r"\.\.(?!\.)|\bparents\b(?!\[0\])|\.parent\b.*\.parent\b|\bdirname\b.*\bdirname\b"
-)
-_FURTHER = re.compile(r"\.\.(?!\.)|\bparents?\b|\bdirname\b")
-_WRITES = re.compile(
-    r">>?\s*[\"']?\$\(dirname|>>?\s*[\"']?\$\{?(0|BASH_SOURCE)|\bopen\(.*__file__.*[\"'][wax]"
-    r"|__file__.*\.(write_text|write_bytes|mkdir|touch)\("
-)
-_ASSIGNMENT = re.compile(r"\s*(?:(?:export|readonly|local|const|let|var|my)\s+)?[$@]?(\w+)\s*=")
-# A line that loads or starts what it names.
-_STARTS = re.compile(
-    r"(^|[\s;&|(`\"'])(\.|source|exec|eval|env|sh|bash|dash|zsh|ksh|python[0-9.]*|node|ruby|perl"
-    r"|deno|bun|npx|uv|make|import|require|require_relative|load|do|run|Popen|subprocess|system"
-    r"|spawn\w*|exec\w*|call|check_\w+|sys\.path\S*|PYTHONPATH|NODE_PATH|PATH)([\s\"'(=.;]|$)"
-)
-_COMMENT = re.compile(r"\s*(#(?!!)|//|--|\*)")
 
 
 class Covered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -149,6 +126,8 @@ class _Walk:
         if not stat.S_ISREG(known.st_mode):
             self._open[f"{name} is no regular file"] = None
             return
+        if name.endswith(".pyc"):
+            self._open[f"{name} is compiled, without its source"] = None
         self._files[name] = None
         self._size += known.st_size
         if real != name:
@@ -206,6 +185,7 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
     """Yield the paths of what a review covers of a folder; one that ends with a slash could not be
     listed. A plugin's settings are covered with it, and it keeps what it writes elsewhere."""
     todo = [(folder, 0)]
+    links: set[str] = set()
     while todo:
         name, depth = todo.pop()
         try:
@@ -218,9 +198,11 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
         beside = {entry.name for entry in found}
         for entry in found:
             inner = f"{name}/{entry.name}" if name else entry.name
-            if _is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
+            if is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
                 continue
-            if not entry.is_dir(follow_symlinks=False):
+            if entry.is_symlink() and entry.is_dir() and _leads_inside(ground, entry.path, links):
+                todo.append((inner, depth + 1))
+            elif not entry.is_dir(follow_symlinks=False):
                 yield inner
             elif entry.name == _STATE and not is_plugin:
                 yield from _list_loadable(ground, inner)
@@ -228,6 +210,15 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
                 yield f"{inner}/"
             else:
                 todo.append((inner, depth + 1))
+
+
+def _leads_inside(ground: Ground, place: str, links: set[str]) -> bool:
+    """True for a link to a folder of the project that was not followed before."""
+    real = os.path.realpath(place)
+    is_new = real not in links and ground.name_of_real(real) is not None
+    links.add(real)
+    # A folder that holds the link would be followed without end.
+    return is_new and not os.path.realpath(os.path.dirname(place)).startswith(f"{real}/")
 
 
 def _list_loadable(ground: Ground, folder: str) -> Iterator[str]:
@@ -244,7 +235,7 @@ def _list_loadable(ground: Ground, folder: str) -> Iterator[str]:
                 yield os.path.join(folder, os.path.relpath(place, ground.place_of(folder)))
 
 
-def _is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool) -> bool:
+def is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool = False) -> bool:
     """True if something in a hook folder is not covered: it is reviewed by itself, or programs and
     editors change it all the time."""
     if is_plugin and (entry in _SETTINGS or entry == ".cache"):
@@ -252,6 +243,9 @@ def _is_left_out(name: str, entry: str, beside: set[str], *, is_plugin: bool) ->
     if entry in _CACHES or entry == ".DS_Store" or entry.endswith(".hooktest.json"):
         return True
     if entry in _SETTINGS and os.path.basename(os.path.dirname(name)) in HOST_FOLDERS:
+        return True
+    # Python loads a source before what was compiled from it.
+    if entry.endswith(".pyc") and entry[:-1] in beside:
         return True
     # What editors leave is left out only beside the edited file: a script might load any other.
     return (
@@ -315,97 +309,3 @@ def read_states(ground: Ground, names: Iterable[str]) -> dict[str, FileState]:
         except OSError as error:
             raise OSError(error.errno, error.strerror, ground.place_of(name)) from None
     return states
-
-
-class Reference(msgspec.Struct, frozen=True):
-    """A line of a covered text that leads out of the review, or out of its copy."""
-
-    file: str
-    line: int
-    message: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}, {self.message}; {self.remedy}"
-
-
-def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple[Reference, bool]]:
-    """Yield the lines of covered texts that name files of the project, each with whether the line
-    may start something that the review does not cover."""
-    seen: set[tuple[str, str]] = set()
-    for name, line, text in _lines_of(states):
-        for word in _WORD.findall(text):
-            word = word.strip("/").removesuffix(".")
-            if ("/" not in word and "." not in word) or (name, word) in seen:
-                continue
-            place = os.path.join(ground.real, word)
-            if ".." in word.split("/") or not os.path.exists(place):
-                continue
-            target = ground.name_of(place)
-            if target is None or target == name:
-                continue
-            seen.add((name, word))
-            if target in states:
-                continue
-            is_code = os.path.isdir(place) or may_be_code(target, os.stat(place), place)
-            message = f"names {target}: not covered"
-            starts = is_code and _STARTS.search(text) is not None
-            yield Reference(name, line, message, f'"covers": ["{target}"] adds it'), starts
-
-
-def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
-    """Yield the lines of a guard's texts that would not do the same in its copy: those that look
-    for the project from the script's own place, and those that name a covered file in the live
-    project."""
-    own_names: dict[str, list[str]] = {}
-    for name, line, text in _lines_of(states):
-        known = own_names.setdefault(name, [])
-        if _is_elsewhere(text, known):
-            yield Reference(
-                name,
-                line,
-                "looks for the project from the script's own place",
-                "use HOOKLINE_PROJECT_DIR, and HOOKLINE_HOOK_STATE for what it writes",
-            )
-            continue
-        if _OWN_PLACE.search(text) and (found := _ASSIGNMENT.match(text)):
-            known.append(found[1])
-        for word in _WORD.findall(text):
-            word = word.strip("/")
-            if "/" in word and word in states and states[word].kind == "file":
-                own = os.path.relpath(word, os.path.dirname(name) or ".")
-                yield Reference(
-                    name,
-                    line,
-                    f"names {word} in the live project",
-                    f"name it from the script's own place, as {own} beside it",
-                )
-                break
-
-
-def _is_elsewhere(text: str, own_names: Sequence[str]) -> bool:
-    """True if a line leads from the script's own place to another, or writes there."""
-    if _OWN_PLACE.search(text) and (_ELSEWHERE.search(text) or _WRITES.search(text)):
-        return True
-    for name in own_names:
-        if re.search(rf"\b{name}\b", text) and (
-            _FURTHER.search(text) or re.search(rf">>?\s*[\"']?\$\{{?{name}\b", text)
-        ):
-            return True
-    return False
-
-
-def _is_code_name(name: str, state: FileState) -> bool:
-    return state.executable or name.endswith(CODE_SUFFIXES) or state.content[:2] == b"#!"
-
-
-def _lines_of(states: Mapping[str, FileState]) -> Iterator[tuple[str, int, str]]:
-    for name, state in states.items():
-        if not 0 < len(state.content) <= _MOST_TEXT or b"\0" in state.content[:1024]:
-            continue
-        if not _is_code_name(name, state):
-            continue
-        text = state.content.decode("utf-8", "replace")
-        for number, line in enumerate(text.split("\n"), 1):
-            if not _COMMENT.match(line):
-                yield name, number, line

@@ -18,7 +18,7 @@ from hookline.files import Signature, signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.settings import Layer
 from hookline.problem import Problem
-from hookline.trust.coverage import FileState, read_state
+from hookline.trust.coverage import is_left_out, read_state
 from hookline.trust.form import find_outside, read_form
 from hookline.trust.ground import Ground, is_inside, may_be_code
 from hookline.trust.review import (
@@ -32,7 +32,7 @@ from hookline.trust.review import (
     ground_of,
     restore_entry,
 )
-from hookline.trust.store import KeptReview, TrustStore
+from hookline.trust.store import KeptReview, TrustStore, is_copied
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -55,8 +55,11 @@ _WORDS = re.compile(r"[\s'\"();&|<>=`,:]+")
 
 
 class _Look(msgspec.Struct, eq=False):
-    """A hook as it is planned, what was reviewed of it, and why it may not run. ``signed`` are the
-    signatures of files too large to compare each time, as they were when they were compared."""
+    """A hook as it is planned, what was reviewed of it, and why it may not run.
+
+    ``expected`` is what a quick comparison goes by; ``signed`` are the signatures of files that
+    are too large to compare each time, as they were when they were compared.
+    """
 
     entry: HookRegistryEntry
     described: dict[str, Any]
@@ -65,7 +68,7 @@ class _Look(msgspec.Struct, eq=False):
     hook: ReviewedHook | None = None
     fault: str | None = None
     is_guard: bool = False
-    contents: dict[str, bytes] | None = None
+    expected: "tuple[_Expected, ...] | None" = None
     signed: dict[str, Signature | None] | None = None
 
     @property
@@ -152,8 +155,9 @@ class FolderTrust:
                 entry, reviews, is_on=is_on(entry.hook), is_required=is_required(entry)
             )
             looks[id(entry.hook)] = look
-            if look.is_guard and look.kept is not None and look.hook is not None:
-                why = "" if is_on(entry.hook) else "the project's settings disable it"
+            if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
+                is_off = look.is_guard and not is_on(entry.hook)
+                why = "the project's settings disable it" if is_off else ""
                 why = why or _find_change(look) or ""
                 if why and look.fault is None:
                     notices.append(_tell_kept(look.hook, look.kept, why, entry.file))
@@ -196,8 +200,16 @@ class FolderTrust:
             for layer in layers
             for entry in layer.entries
             if layer.source is HookSource.PROJECT
-            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._starts_here(entry))
+            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._is_covered(entry))
         ]
+
+    def _is_covered(self, entry: HookRegistryEntry) -> bool:
+        """True if a hook of the user or the system starts a file of the project, or did when it was
+        reviewed."""
+        if self._starts_here(entry):
+            return True
+        described = describe_entry(entry) if self._reviews else {}
+        return any(kept.review.find(described) for kept in self._reviews)
 
     def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
         """Return an entry as it is planned, and whether it is a guard that the project can no
@@ -382,7 +394,8 @@ class FolderTrust:
             for problem in layer.problems
             if problem.broken
         ]
-        for kept in [*self._reviews, *self._read_above(project)]:
+        above: list[str] = []
+        for kept in [*self._reviews, *self._read_above(project, above)]:
             is_here = kept.review.project == project
             for guard in kept.review.get_guards():
                 entry = guard.entry
@@ -400,9 +413,13 @@ class FolderTrust:
                     why = _explain_missing(guard, current, unreadable, claude)
                 notices.append(_tell_kept(guard, kept, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
+        if above:
+            # Nobody can tell which guards there are.
+            yield from _block_all(above[0])
 
-    def _read_above(self, project: str) -> Iterator[KeptReview]:
-        """Yield the reviews of the folders above the working directory, but for the project's."""
+    def _read_above(self, project: str, faults: list[str]) -> Iterator[KeptReview]:
+        """Yield the reviews of the folders above the working directory, but for the project's; what
+        keeps one from being read is added to ``faults``."""
         above: list[str] = []
         directory = os.path.realpath(self._cwd)
         while directory not in above:
@@ -414,6 +431,7 @@ class FolderTrust:
                     kept = store.read(directory)
                 except TrustError as error:
                     self._warn(str(error))
+                    faults.append(str(error))
                     continue
                 if kept is not None:
                     yield kept
@@ -439,15 +457,7 @@ class FolderTrust:
         is_unreadable = any(problem.broken for layer in project for problem in layer.problems)
         if not (has_guard or is_unreadable):
             return
-        for event in HookEventName:
-            if EVENTS[event].blockable:
-                hook = WithheldHook(
-                    name="review",
-                    source=HookSource.PROJECT,
-                    on_failure="block",
-                    why=f"the review of this project cannot be read: {faults[0]}",
-                )
-                yield HookRegistryEntry(event=event, hook=hook, matches=lambda _name: True)
+        yield from _block_all(faults[0])
 
     def _starts_here(self, entry: HookRegistryEntry) -> bool:
         """True if a hook of the user or the system starts a file of the project."""
@@ -469,6 +479,17 @@ class FolderTrust:
             if os.path.isfile(place) and may_be_code(name, os.stat(place), place):
                 return True
         return False
+
+
+def _block_all(fault: str) -> Iterator[HookRegistryEntry]:
+    """Yield an entry that blocks for each event that can be blocked."""
+    why = f"a review cannot be read, so nobody can tell what it guards: {fault}"
+    hook = WithheldHook(name="review", source=HookSource.PROJECT, on_failure="block", why=why)
+    for event in HookEventName:
+        if EVENTS[event].blockable:
+            yield HookRegistryEntry(
+                event=event, hook=hook, matches=lambda _name: True, trusted=False
+            )
 
 
 def _is_of_project(hook: HookConfig) -> bool:
@@ -520,7 +541,7 @@ def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
     """Return what is wrong with the copy of a hook, None if it is whole."""
     try:
         for name in hook.files:
-            if kept.review.files[name].kind == "file":
+            if is_copied(name, kept.review.files[name]):
                 kept.read_copy(name)
     except KeyError as missing:
         return f"its review lacks {missing}"
@@ -532,6 +553,15 @@ def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
     return None
 
 
+class _Expected(msgspec.Struct, frozen=True, eq=False):
+    """A folder of a hook as it was reviewed: its covered files, by their names in it, and all
+    names that are known there."""
+
+    name: str
+    files: dict[str, tuple[bytes, bool]]
+    known: frozenset[str]
+
+
 def _compare(look: _Look) -> str | None:
     """Return what of a hook differs from its review, by content, None if nothing does."""
     kept, hook, ground = look.kept, look.hook, look.ground
@@ -539,28 +569,86 @@ def _compare(look: _Look) -> str | None:
         return "nobody has reviewed it"
     if not hook.files and not hook.folders:
         return None
-    names = find_names(ground, hook, hook.entry.get("covers", ()))
-    began = time.time_ns()
-    signed = None
-    is_large = sum(kept.review.files[name].size for name in hook.files) > _MOST_COMPARED
-    if is_large:
-        signed = _sign(ground, names, began)
-        if signed == look.signed:
-            return None
     try:
-        if look.contents is None:
-            files = [name for name in hook.files if kept.review.files[name].kind == "file"]
-            look.contents = {name: kept.read_copy(name) for name in files}
-        fault = _find_difference(ground, hook, kept.review, names, look.contents)
+        if look.expected is not None and all(_is_same(ground, each) for each in look.expected):
+            return None
+        return _compare_all(look, kept, hook)
     except TrustError as error:
         return str(error)
     except OSError as error:
         if error.errno in EXHAUSTED:
             raise
         return f"{error.filename} cannot be read ({error.strerror})"
-    if is_large:
-        look.contents, look.signed = None, signed if fault is None else None
+
+
+def _compare_all(look: _Look, kept: KeptReview, hook: ReviewedHook) -> str | None:
+    """Compare a hook with its review without what is known from the last time."""
+    ground, began = look.ground, time.time_ns()
+    names = find_names(ground, hook, hook.entry.get("covers", ()))
+    reviewed = kept.review.files
+    files = [name for name in hook.files if is_copied(name, reviewed[name])]
+    is_large = sum(reviewed[name].size for name in files) > _MOST_COMPARED
+    signed = _sign(ground, names, began) if is_large else None
+    if is_large and signed == look.signed:
+        return None
+    contents = {name: kept.read_copy(name) for name in files}
+    fault = _find_difference(ground, hook, kept.review, names, contents)
+    look.signed = signed if fault is None else None
+    is_simple = len(files) == len(hook.files) and not hook.entry.get("covers")
+    if fault is None and not is_large and is_simple:
+        look.expected = _make_expected(ground, hook, kept.review, contents)
     return fault
+
+
+def _make_expected(
+    ground: Ground, hook: ReviewedHook, reviewed: Review, contents: Mapping[str, bytes]
+) -> tuple[_Expected, ...] | None:
+    """Return what a quick comparison expects; None if a link, or a
+    folder for what hooks write, takes a closer look."""
+    folders: dict[str, dict[str, tuple[bytes, bool]]] = {name: {} for name in hook.folders}
+    for name, content in contents.items():
+        file = reviewed.files[name]
+        folder, _, last = name.rpartition("/")
+        if file.leads_to != name or os.path.isabs(name):
+            return None
+        folders.setdefault(folder, {})[last] = (content, file.executable)
+    expected = []
+    for folder, files in folders.items():
+        found = set(os.listdir(ground.place_of(folder)))
+        is_covered = any(f"{folder}/".startswith(f"{each}/") for each in hook.folders)
+        inner = {each.rpartition("/")[2] for each in folders if each.rpartition("/")[0] == folder}
+        known = {*files, *inner}
+        known |= {n for n in found - known if is_left_out(f"{folder}/{n}", n, found)}
+        if is_covered and not found <= known:
+            return None
+        # A file outside of all hook folders is covered alone.
+        expected.append(_Expected(folder, files, frozenset(known if is_covered else ())))
+    return tuple(expected)
+
+
+def _is_same(ground: Ground, expected: _Expected) -> bool:
+    """True if a folder and its covered files are as they were reviewed, byte by byte."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+    folder = os.open(ground.place_of(expected.name), flags | os.O_DIRECTORY)
+    try:
+        if expected.known and not expected.known.issuperset(os.listdir(folder)):
+            return False
+        for name, (content, is_executable) in expected.files.items():
+            try:
+                descriptor = os.open(name, flags, dir_fd=folder)
+            except OSError:
+                return False
+            try:
+                mode = os.fstat(descriptor).st_mode
+                if mode & 0o170000 != 0o100000 or bool(mode & 0o111) is not is_executable:
+                    return False
+                if os.read(descriptor, len(content) + 1) != content:
+                    return False
+            finally:
+                os.close(descriptor)
+    finally:
+        os.close(folder)
+    return True
 
 
 def _find_difference(
@@ -571,44 +659,18 @@ def _find_difference(
     contents: Mapping[str, bytes],
 ) -> str | None:
     """Compare files with the reviewed ones, byte by byte."""
-    folders: dict[str, bool] = {}
     for name in sorted(names):
         then = reviewed.files.get(name) if name in hook.files else None
         if then is None:
             return f"{name} was not there when it was reviewed"
-        folder = os.path.dirname(name)
-        if folder not in folders:
-            place = ground.place_of(folder)
-            folders[folder] = os.path.realpath(place) == place
-        now = None
-        if folders[folder] and then.leads_to == name:
-            now = _read_simple(ground, name, then.size)
-        state = now or read_state(ground, name)
-        same = (then.kind, then.leads_to, then.executable, contents.get(name, b""))
-        if same != (state.kind, state.leads_to, state.executable, state.content):
+        state = read_state(ground, name)
+        content = contents.get(name) if is_copied(name, then) else state.content
+        same = (then.kind, then.leads_to, then.executable, content or b"")
+        is_same = same == (state.kind, state.leads_to, state.executable, state.content)
+        if not is_same or not (is_copied(name, then) or ReviewedFile.of(state) == then):
             found = ReviewedFile.of(state)
             return explain_difference(name, then, found) or f"{name} has changed"
     return None
-
-
-def _read_simple(ground: Ground, name: str, size: int) -> FileState | None:
-    """Read a file that is no link and has the reviewed size, the usual case; None for any other."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        descriptor = os.open(ground.place_of(name), flags)
-    except OSError:
-        return None
-    try:
-        known = os.fstat(descriptor)
-        if known.st_size != size or known.st_mode & 0o170000 != 0o100000:
-            return None
-        content = os.read(descriptor, size + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) != size:
-        return None
-    executable = bool(known.st_mode & 0o111)
-    return FileState(kind="file", leads_to=name, executable=executable, content=content)
 
 
 def _sign(ground: Ground, names: Iterable[str], since: int) -> dict[str, Signature | None]:

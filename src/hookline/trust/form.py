@@ -22,7 +22,7 @@ from hookline.shell.programs import (
     shebang_in,
     words_in,
 )
-from hookline.trust.ground import Ground, parts_of
+from hookline.trust.ground import Ground, may_be_code, parts_of
 from hookline.wire.hooks import CommandHook, HookSource
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
@@ -30,6 +30,7 @@ _PYTHON = re.compile(r"python(3(\.[0-9]{1,2})?)?")
 _OTHERS = frozenset({"node", "ruby", "perl"})
 _SHELL_FLAGS, _PYTHON_FLAGS = frozenset("eux"), frozenset("BEIOsSu")
 _ENV = ("env", "/usr/bin/env", "/bin/env")
+_RUNNERS = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 _EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _FIRST_BYTES = 4096
 # Folders in which the words of an open command are looked for.
@@ -84,12 +85,7 @@ def copied_name(name: str) -> str:
 
 
 class _OpenError(Exception):
-    """A command is not closed: why, and what would be."""
-
-    def __init__(self, why: str, remedy: str = "") -> None:
-        super().__init__(why)
-        self.why = why
-        self.remedy = remedy
+    """A command is not closed; the message says why."""
 
 
 def read_form(hook: CommandHook, event: str, ground: Ground, *, cwd: str) -> Form:
@@ -113,10 +109,7 @@ class _Reader:
             return self._read_words(self._make_words())
         except _OpenError as found:
             named = tuple(dict.fromkeys(self._find_named()))
-            why = found.why
-            if not named and found.why != CHANGES:
-                why = f"{found.why}; its words name nothing in the project"
-            return Form(open=why, remedy=found.remedy, named=named)
+            return Form(open=str(found), remedy=self._suggest(named), named=named)
 
     def _make_words(self) -> list[str]:
         hook = self._hook
@@ -125,20 +118,20 @@ class _Reader:
         try:
             words = read_plain(hook.command)
         except NotPlainError as error:
-            raise _OpenError(f"it has {error}, which a shell interprets", self._suggest()) from None
+            raise _OpenError(f"it has {error}, which a shell interprets") from None
         for word in words:
             self._check_variables(word)
         texts = [word.fill(self._folders) for word in words]
         if is_of_shell(texts[0]):
-            raise _OpenError(f"{texts[0]} is a word of the shell", self._suggest())
+            raise _OpenError(f"{texts[0]} is a word of the shell")
         return texts
 
     def _check_variables(self, word: PlainWord) -> None:
         for name in word.names():
             if name not in self._folders:
-                raise _OpenError(f"${name} is known only when it runs", self._suggest())
+                raise _OpenError(f"${name} is known only when it runs")
         if not word.begins_with_its_variables():
-            raise _OpenError("it has a variable inside a word", self._suggest())
+            raise _OpenError("it has a variable inside a word")
 
     def _read_words(self, words: Sequence[str]) -> Form:
         at = 1 if words[0] in _ENV and len(words) > 1 else 0
@@ -154,7 +147,7 @@ class _Reader:
         flags, rest = split_flags(words[at], words[at + 1 :])
         if not rest or rest[0].startswith("-"):
             what = rest[0] if rest else "no script"
-            raise _OpenError(f"{words[at]} is given {what}", self._suggest())
+            raise _OpenError(f"{words[at]} is given {what}")
         script = self._find_file(rest[0])
         if script is None:
             raise _OpenError(f"{rest[0]}, which {words[at]} runs, is no file of the project")
@@ -255,17 +248,20 @@ class _Reader:
         project."""
         for name, value in self._hook.env.items():
             value = _fill(value, self._folders)
-            for part in {value, *re.split(r"[\s:=,;]+", value)} - {""}:
-                if self._leads_inside(name, part):
+            is_loader = name == "PATH" or LOADERS.fullmatch(name) is not None
+            # An empty entry of a search path is the working directory.
+            parts = {part for part in re.split(r"[\s:=,;]", value) if part or is_loader}
+            for part in parts:
+                if self._leads_inside(name, part, is_loader=is_loader):
                     raise _OpenError(f"its variable {name} leads into the project: {value}")
 
-    def _leads_inside(self, name: str, part: str) -> bool:
+    def _leads_inside(self, name: str, part: str, *, is_loader: bool) -> bool:
         if os.path.isabs(part):
             return self._ground.holds(part)
         if name in HARMLESS_LOADERS:
             return False
-        if name == "PATH" or LOADERS.fullmatch(name) or not part.strip("./"):
-            return not part.startswith("-")
+        if is_loader or not part.strip("./"):
+            return not part.isdigit()
         is_path = "/" in part and not re.match(r"[a-z][a-z0-9+.-]*://", part)
         return is_path or part.startswith("~") or self._find_name(part) is not None
 
@@ -291,8 +287,15 @@ class _Reader:
                         elif place and place not in bases and len(bases) < _MOST_BASES:
                             bases.append(place)
 
-    def _suggest(self) -> str:
-        return "move it into a script in a folder called hooks, and name that: hooks/NAME.sh"
+    def _suggest(self, named: Sequence[str]) -> str:
+        """Return the closed form that would do: the script that an open command names, or a new
+        one."""
+        for name in named:
+            place = self._ground.place_of(name)
+            if may_be_code(name, os.stat(place), place):
+                runner = _RUNNERS.get(os.path.splitext(name)[1], "")
+                return f"{runner} {name}".lstrip()
+        return "a script in a folder called hooks, named as the command: hooks/NAME.sh"
 
 
 def split_flags(interpreter: str, words: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]]:

@@ -17,8 +17,6 @@ from hookline.trust.coverage import (
     Covered,
     FileState,
     cover,
-    find_detached,
-    find_live,
     list_folder,
     read_states,
 )
@@ -388,6 +386,9 @@ def look_at(
     why, hints = form.open or "; ".join(covered.open), list[str]()
     detached = ""
     if not form.open:
+        # Only who reviews looks at texts.
+        from hookline.trust.texts import find_detached, find_live
+
         started = [str(reference) for reference, starts in find_live(ground, own) if starts]
         hints = [str(reference) for reference, _ in find_live(ground, own)]
         why = why or "".join(started[:1])

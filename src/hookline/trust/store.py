@@ -21,7 +21,7 @@ from hookline.places import (
 )
 from hookline.trust.form import copied_name
 from hookline.trust.ground import is_inside
-from hookline.trust.review import VERSION, Looked, Review, TrustError
+from hookline.trust.review import VERSION, Looked, Review, ReviewedFile, TrustError
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
 
@@ -29,6 +29,12 @@ _DOCUMENT, _FILES = "review.json", "files"
 _KEPT = 2
 _MOST_BYTES = 64 * 1024 * 1024
 _TEMPORARY = ".new-"
+
+
+def is_copied(name: str, file: ReviewedFile) -> bool:
+    """True if a review keeps the bytes of a covered file: of any regular one but compiled Python,
+    which nobody can read."""
+    return file.kind == "file" and not name.endswith(".pyc")
 
 
 class KeptReview(msgspec.Struct, frozen=True):
@@ -145,8 +151,9 @@ class TrustStore:
             looked.review, version=VERSION, written_by=__version__, trusted_at=timestamp()
         )
         try:
-            _make_private(self._state or self.directory, self.directory, folder)
+            # Before anything is made in a place that is refused.
             self._refuse_unsafe(project)
+            _make_private(self._state or self.directory, self.directory, folder)
             _remove_leftovers(folder)
             temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
             try:
@@ -219,7 +226,7 @@ class TrustStore:
                 )
 
 
-_AGAIN = "review the project again with `hookline trust`, which replaces it"
+_AGAIN = "`hookline trust` replaces it"
 
 
 def _read_document(place: str) -> KeptReview:
@@ -261,7 +268,7 @@ def _write_copy(place: str, made: Review, contents: Mapping[str, bytes]) -> None
     root = os.path.join(place, _FILES)
     os.mkdir(root, 0o700)
     for name, file in made.files.items():
-        if file.kind == "file":
+        if is_copied(name, file):
             copy = os.path.join(root, copied_name(name))
             os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
             _write(copy, contents[name], 0o500 if file.executable else 0o400)

@@ -5,11 +5,12 @@ import sys
 from collections.abc import Sequence
 
 from hookline.cli.failures import FAILED, CommandError
-from hookline.cli.firing import fire
+from hookline.cli.firing import fire, tell_copies
 from hookline.cli.options import SOURCES, TRUST, Option, Options, event_options, find_sources, flag
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.test.report import make_document, show_outcome, show_sum
+from hookline.config import Config
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import (
     PASSED_BY,
@@ -80,6 +81,10 @@ def _run_tests(options: Options, screen: Screen) -> int:
     tests = [test for file in files for test in file.tests if pattern in test.name.casefold()]
     runner = HookTestRunner(fire, cwd=options.cwd, trusted=options.trust, **find_sources(options))
     outcomes: list[Outcome] = []
+    if options.trust is None and options.settings is None:
+        for project in dict.fromkeys(map(project_of, _list_folders(options, places))):
+            load = {"project_dir": project, "copies": True, **find_sources(options)}
+            tell_copies(screen, Config.load(project, **load), json=options.json)
     for test in tests:
         with Progress(sys.stderr) as progress:
             progress.show(f"  {test.name} …")
@@ -109,6 +114,13 @@ def _run_tests(options: Options, screen: Screen) -> int:
         show_sum(screen, files, outcomes, left=len(tests) - len(outcomes))
     is_good = all(outcome.status != "failed" for outcome in outcomes)
     return 0 if is_good and not any(file.problems for file in files) else FAILED
+
+
+def _list_folders(options: Options, places: Sequence[str]) -> list[str]:
+    if options.cwd is not None:
+        return [os.path.abspath(options.cwd)]
+    absolute = map(os.path.abspath, places)
+    return [each if os.path.isdir(each) else os.path.dirname(each) for each in absolute]
 
 
 def _find_places(options: Options) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from hookline.places import home_dir, user_state_dir
+from hookline.places import account_home, home_dir, user_state_dir
 from hookline.shell.programs import argv_of, find_program, read_shebang, resolve_words
 from hookline.wire.hooks import CommandHook, Redaction, ReviewedStart
 
@@ -70,6 +70,8 @@ HARMLESS_LOADERS = frozenset(
         *("PYTHONHASHSEED", "PYTHONNOUSERSITE", "PYTHONSAFEPATH", "NODE_ENV", "NODE_NO_WARNINGS"),
     }
 )
+# Variables of places that programs read their configuration from.
+_PLACES = re.compile(r"HOME|XDG_\w+_HOME|GIT_\w+|CDPATH")
 _PARTS = re.compile(r"[\s:;,=]+")
 _LONGEST_NAME = 255
 # The longest string on Linux, with its final NUL; elsewhere only the sum is bounded.
@@ -205,6 +207,12 @@ def _take_out_loaders(parent: dict[str, str], start: ReviewedStart) -> list[str]
         if start.from_copy or (name not in HARMLESS_LOADERS and any(map(leads_inside, parts))):
             del parent[name]
             taken_out += [] if name in HARMLESS_LOADERS else [name]
+    for name in [name for name in parent if start.from_copy and _PLACES.fullmatch(name)]:
+        if leads_inside(parent[name]):
+            del parent[name]
+            taken_out.append(name)
+    if "HOME" in taken_out and (home := account_home()) is not None:
+        parent["HOME"] = home
     entries = parent.get("PATH", "").split(os.pathsep)
     outside = [entry for entry in entries if not leads_inside(entry)]
     if start.from_copy and "PATH" in parent and outside != entries:

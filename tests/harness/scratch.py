@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import sys
 import tempfile
@@ -114,6 +115,9 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
     managed = own / "etc" / "claude-code" / "managed-settings.json"
     monkeypatch.setitem(places._MANAGED_SETTINGS, sys.platform, str(managed))
+    account = list(pwd.getpwuid(os.getuid()))
+    account[5] = str(own / "home")
+    monkeypatch.setattr(pwd, "getpwuid", lambda _uid: pwd.struct_passwd(account))
     for path in (own / "home", own / "tmp"):
         path.mkdir(parents=True)
 

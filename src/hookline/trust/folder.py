@@ -460,11 +460,14 @@ class FolderTrust:
         yield from _block_all(faults[0])
 
     def _starts_here(self, entry: HookRegistryEntry) -> bool:
-        """True if a hook of the user or the system starts a file of the project."""
+        """True if a hook of the user or the system starts a file of the project, or is the entry of
+        a plugin that is in the project."""
         hook = entry.hook
+        ground = ground_of(hook, self._project_dir)
+        if ground.plugin:
+            return True
         if not isinstance(hook, CommandHook):
             return False
-        ground = Ground.of(self._project_dir)
         texts = (hook.command, *(hook.args or ()))
         words = {word for text in texts for word in (text, *_WORDS.split(text)) if word}
         # A look at the words saves reading most commands.

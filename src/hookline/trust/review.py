@@ -408,9 +408,12 @@ def look_at(
 
 
 def ground_of(hook: HookConfig, project_dir: str) -> Ground:
-    """Return the files that count as the project's for a hook: its plugin's too."""
-    is_projects = hook.source is HookSource.PROJECT
-    return Ground.of(project_dir, hook.plugin_root if is_projects else None)
+    """Return the files that count as the project's for a hook: its plugin's too, if the project
+    names the plugin or holds it."""
+    ground, plugin = Ground.of(project_dir), hook.plugin_root
+    if plugin is None or not (hook.source is HookSource.PROJECT or ground.holds(plugin)):
+        return ground
+    return Ground.of(project_dir, plugin)
 
 
 def _find_place(hook: HookConfig) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """A project with a guard that somebody has reviewed, and ways to fire an event at it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hookline.answer import Answer
 from hookline.config import Config
+from hookline.system import HookSystem
 from hookline.trust.store import TrustStore
 from tests.harness.scratch import Project
 
@@ -29,19 +32,32 @@ def guard_project(project: Project, *hooks: dict[str, Any]) -> None:
     project.settings(settings_of(*(hooks or (hook(),))))
 
 
-def trust(project: Path) -> str:
-    return TrustStore().write(Config.load(project).review_project())
+def trust(project: Path, **options: Any) -> str:
+    """Review the project as it is now, and accept every open hook."""
+    return TrustStore().write(Config.load(project, **options).review_project())
+
+
+@contextmanager
+def running(where: Path, **options: Any) -> Iterator[HookSystem]:
+    """The hooks of a process that goes on."""
+    system = Config.load(where, **options).get_hook_system()
+    assert system is not None
+    try:
+        yield system
+    finally:
+        system.dispose()
 
 
 def fire(where: Path, event: str = "BeforeTool", **options: Any) -> Answer:
     """What a new process would answer to an event."""
-    config = Config.load(where, **options)
-    system = config.get_hook_system()
-    assert system is not None
-    try:
+    with running(where, **options) as system:
         return system.fire_blocking(event, TOOL if event == "BeforeTool" else {"prompt": "hi"})
-    finally:
-        system.dispose()
+
+
+def find_notices(where: Path) -> list[str]:
+    """What people are told of guards that go on as they were reviewed."""
+    problems = Config.load(where).get_settings().problems
+    return [problem.text for problem in problems if problem.kind == "guard-kept"]
 
 
 def write_user_settings(home: Path, data: Any) -> Path:

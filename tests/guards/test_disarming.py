@@ -1,4 +1,4 @@
-"""A reviewed guard that fails closed cannot be switched off from inside the project."""
+"""A reviewed guard goes on guarding as it was reviewed, whatever happens inside the project."""
 
 import json
 import os
@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
+from hookline.places import project_key, user_state_dir
 from hookline.trust.store import TrustStore
 from tests.guards.project import (
     DENYING,
     PASSING,
     TOOL,
+    find_notices,
     fire,
     guard_project,
     hook,
+    running,
     settings_of,
     trust,
     write_user_settings,
@@ -149,70 +152,100 @@ each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: atta
 
 
 @each_attack
-def test_a_reviewed_guard_blocks_after(guarded: Project, attack: Callable[[Project], None]) -> None:
+def test_a_reviewed_guard_goes_on_after(
+    guarded: Project, attack: Callable[[Project], None]
+) -> None:
     attack(guarded)
     answer = fire(guarded.path)
-    assert answer.blocked
-    assert "guard failed: " in str(answer.reason)
-    assert "`hookline trust`" in str(answer.reason)
-    assert [result.failed for result in answer.results] == ["untrusted"]
-    # Whoever reviews the project as it is now, or takes the review back, decides anew.
+    assert (answer.blocked, answer.reason) == (True, "no")
+    assert [result.failed for result in answer.results if result.hook.name == "guard"] == [None]
+    # People are told, and the user's word ends it.
+    assert "guard: " in " ".join(find_notices(guarded.path))
     TrustStore().forget(str(guarded.path))
     assert not fire(guarded.path).blocked
 
 
 @each_attack
-def test_from_a_subfolder_it_blocks_as_well_after(
+def test_from_a_subfolder_it_goes_on_after(
     guarded: Project, attack: Callable[[Project], None]
 ) -> None:
     below = guarded.path / "a/b"
     below.mkdir(parents=True)
     attack(guarded)
-    assert fire(below).blocked
+    assert fire(below).reason == "no"
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [edit_the_script, delete_the_script, make_the_script_a_folder, lead_it_elsewhere],
-    ids=lambda attack: attack.__name__,
-)
-def test_it_blocks_in_a_process_that_has_run_it_before(
+@each_attack
+def test_in_a_process_that_runs_it_goes_on_after(
     guarded: Project, attack: Callable[[Project], None]
 ) -> None:
-    system = Config.load(guarded.path).get_hook_system()
-    assert system is not None
-    assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
-    attack(guarded)
-    answer = system.fire_blocking("BeforeTool", TOOL)
-    assert answer.blocked
-    assert [result.failed for result in answer.results] == ["untrusted"]
-    # As it was reviewed it runs again.
-    script = guarded.path / "hooks/guard.sh"
-    if script.is_dir():
-        shutil.rmtree(script)
-    script.unlink(missing_ok=True)
-    guarded.script("hooks/guard.sh", DENYING)
-    assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+    with running(guarded.path) as system:
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        attack(guarded)
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        system.reload_blocking()
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
 
 
 @pytest.mark.parametrize("planted", [".gemini", ".llxprt", ".hookline"])
 def test_a_settings_folder_below_does_not_hide_the_guard(guarded: Project, planted: str) -> None:
     below = guarded.path / "pkg"
     (below / planted).mkdir(parents=True)
-    answer = fire(below)
+    assert fire(below).reason == "no"
+    assert str(guarded.path) in " ".join(find_notices(below))
+
+
+def test_a_reviewed_project_below_adds_to_the_guard_and_takes_nothing_away(
+    guarded: Project,
+) -> None:
+    below = Project(guarded.path / "pkg")
+    guard_project(below)
+    below.script("hooks/guard.sh", PASSING)
+    trust(below.path)
+    answer = fire(below.path)
+    assert answer.reason == "no"
+    assert len(answer.results) == 2
+
+
+def test_a_project_that_is_gone_still_guards_its_folders(guarded: Project) -> None:
+    below = guarded.path / "pkg"
+    below.mkdir()
+    for name in (".hookline", "hooks"):
+        shutil.rmtree(guarded.path / name)
+    assert fire(below).reason == "no"
+
+
+@pytest.mark.parametrize("fault", ["lost", "edited", "another version"])
+def test_a_damaged_copy_blocks_instead(guarded: Project, fault: str) -> None:
+    kept = TrustStore().read(str(guarded.path))
+    assert kept is not None
+    copy, document = Path(kept.root, "hooks/guard.sh"), Path(kept.folder, "review.json")
+    for file in (copy, document):
+        file.chmod(0o700)
+    if fault == "lost":
+        copy.unlink()
+    elif fault == "edited":
+        copy.write_text(PASSING)
+    else:
+        document.write_text(document.read_text().replace('"version":3', '"version":99'))
+    answer = fire(guarded.path)
     assert answer.blocked
-    assert "hides the settings" in str(answer.reason)
-    # A project of its own that somebody has reviewed is one.
-    trust(below)
-    assert not fire(below).blocked
+    assert answer.reason != "no"
+    assert "`hookline trust`" in str(answer.reason)
 
 
 def test_other_events_and_tools_go_on(guarded: Project) -> None:
     delete_the_entry(guarded)
     assert not fire(guarded.path, "BeforeAgent").blocked
-    system = Config.load(guarded.path).get_hook_system()
-    assert system is not None
-    assert not system.fire_blocking("BeforeTool", {**TOOL, "tool_name": "read"}).blocked
+    with running(guarded.path) as system:
+        assert not system.fire_blocking("BeforeTool", {**TOOL, "tool_name": "read"}).blocked
+
+
+def test_what_nobody_has_reviewed_does_not_run_beside_it(guarded: Project) -> None:
+    new = hook(f"touch {guarded.path}/ran", name="new")
+    guarded.settings(settings_of(hook(), new))
+    assert fire(guarded.path).reason == "no"
+    assert not (guarded.path / "ran").exists()
 
 
 def test_a_change_of_one_hook_leaves_the_others_trusted(project: Project) -> None:
@@ -265,15 +298,14 @@ def test_a_strict_project_cannot_take_that_back(project: Project) -> None:
     assert Config.load(project.path).get_settings().strict
 
 
-def test_listed_twice_the_copy_that_fails_closed_is_checked_as_well(project: Project) -> None:
+@pytest.mark.parametrize("strict", [False, True])
+def test_listed_twice_it_is_the_guard_that_runs(project: Project, strict: bool) -> None:
     guard_project(project, hook(onFailure="allow"), hook())
     trust(project.path)
-    system = Config.load(project.path).get_hook_system()
-    assert system is not None
-    assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
-    project.script("hooks/guard.sh", "#!/bin/sh\ntouch ran\n")
-    answer = system.fire_blocking("BeforeTool", TOOL)
-    assert answer.blocked
+    with running(project.path, strict=strict) as system:
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        project.script("hooks/guard.sh", "#!/bin/sh\ntouch ran\n")
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
     assert not (project.path / "ran").exists()
 
 
@@ -298,23 +330,23 @@ def test_a_guard_of_others_runs_whatever_project_lists_the_same(
         options = {"hooks": settings["hooks"]}
     for listed in ({}, settings):
         project.settings(listed, file=file)
-        system = Config.load(project.path, **options).get_hook_system()
-        assert system is not None
-        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        assert fire(project.path, **options).reason == "no"
 
 
-def test_a_script_that_changes_while_settings_are_read_again_is_noticed(guarded: Project) -> None:
-    system = Config.load(guarded.path).get_hook_system()
-    assert system is not None
-    script = guarded.path / "hooks/guard.sh"
-    for _ in range(20):
-        # Within one tick of the clock, with the same size.
-        script.write_text(DENYING)
-        system.reload_blocking()
-        script.write_text(DENYING.replace("exit 2", "exit 0"))
-        assert system.fire_blocking("BeforeTool", TOOL).blocked
-        script.write_text(DENYING)
-        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+def test_a_script_that_changes_while_settings_are_read_again_is_noticed(project: Project) -> None:
+    guard_project(project, hook(onFailure="allow"))
+    trust(project.path)
+    script = project.path / "hooks/guard.sh"
+    with running(project.path) as system:
+        for _ in range(20):
+            # Within one tick of the clock, with the same size.
+            script.write_text(DENYING)
+            system.reload_blocking()
+            script.write_text(DENYING.replace("no", "na"))
+            answer = system.fire_blocking("BeforeTool", TOOL)
+            assert [result.failed for result in answer.results] == ["untrusted"]
+            script.write_text(DENYING)
+            assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
 
 
 def test_a_project_reached_through_a_link_that_moves(guarded: Project, tmp_path: Path) -> None:
@@ -323,54 +355,49 @@ def test_a_project_reached_through_a_link_that_moves(guarded: Project, tmp_path:
     other.settings(settings_of(hook()))
     link = tmp_path / "link"
     link.symlink_to(guarded.path)
-    system = Config.load(link).get_hook_system()
-    assert system is not None
-    assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
-    link.unlink()
-    link.symlink_to(other.path)
-    assert system.fire_blocking("BeforeTool", TOOL).blocked
+    with running(link) as system:
+        assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        link.unlink()
+        link.symlink_to(other.path)
+        assert system.fire_blocking("BeforeTool", TOOL).blocked
     assert not list(tmp_path.rglob("ran"))
 
 
 def test_a_record_of_an_earlier_version_is_explained_and_nothing_runs_on_it(
     guarded: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = TrustStore().file_of(str(guarded.path))
-    assert file is not None
-    old = {
-        "project": str(guarded.path),
-        "hooks": [{"event": "BeforeTool", "command": "hooks/guard.sh", "matcher": "write_file"}],
-        "files": {"hooks/guard.sh": f"text:{DENYING}"},
-        "trusted_at": "2026-01-01T00:00:00.000Z",
-    }
-    Path(file).write_text(json.dumps(old))
+    TrustStore().forget(str(guarded.path))
+    state = user_state_dir()
+    assert state is not None
+    old = Path(state, "trust", f"{project_key(str(guarded.path))}.json")
+    old.parent.mkdir(parents=True)
+    old.write_text(json.dumps({"version": 2, "project": str(guarded.path), "hooks": []}))
     answer = fire(guarded.path)
-    assert answer.results == ()
-    assert "another version of hookline, which reviewed less" in caplog.text
+    assert (answer.blocked, answer.reason == "no") == (True, False)
+    assert "with an earlier version of hookline" in caplog.text
     assert "`hookline trust`" in caplog.text
     trust(guarded.path)
     assert fire(guarded.path).reason == "no"
 
 
 def test_while_settings_are_read_again_and_again_no_gap_opens(guarded: Project) -> None:
-    system = Config.load(guarded.path).get_hook_system()
-    assert system is not None
-    system.initialize_blocking()
     script, is_over = guarded.path / "hooks/guard.sh", threading.Event()
 
     def reload() -> None:
         while not is_over.is_set():
             system.reload_blocking()
 
-    reloading = threading.Thread(target=reload)
-    reloading.start()
-    try:
-        for _ in range(60):
-            script.write_text(f"#!/bin/sh\ntouch {guarded.path}/ran\n")
-            assert system.fire_blocking("BeforeTool", TOOL).blocked
-            script.write_text(DENYING)
-            assert system.fire_blocking("BeforeTool", TOOL).blocked
-    finally:
-        is_over.set()
-        reloading.join()
+    with running(guarded.path) as system:
+        system.initialize_blocking()
+        reloading = threading.Thread(target=reload)
+        reloading.start()
+        try:
+            for _ in range(30):
+                script.write_text(f"#!/bin/sh\ntouch {guarded.path}/ran\n")
+                assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+                script.write_text(DENYING)
+                assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        finally:
+            is_over.set()
+            reloading.join()
     assert not (guarded.path / "ran").exists()

@@ -21,6 +21,7 @@ from tests.guards.project import (
     fire,
     guard_project,
     hook,
+    running,
     settings_of,
     trust,
     write_user_settings,
@@ -180,8 +181,7 @@ class TestWhoMayAskForIt:
         trust(project.path)
         project.settings({**settings_of(CRASHING), "strict": True})
         assert not fire(project.path).blocked
-        reviewed = Config.load(project.path).review_project()
-        assert reviewed.strict
+        assert Config.load(project.path).review_project().review.strict
 
 
 class TestRequired:
@@ -253,18 +253,43 @@ class TestRequired:
         system = project.settings({**settings_of(PASSES, required=["pass"])}, file="../etc.json")
         assert fire(project.path, system_settings=system).blocked
 
-    def test_an_edited_script_is_noticed_on_events_that_it_is_not_for(
+    def test_it_fails_closed_and_is_read_strictly(self, tmp_path: Path) -> None:
+        for command in ("exit 1", "kill -9 $$", """echo 'no {"decision": "allow"}'"""):
+            hooks = settings_of(hook(command, onFailure="allow"))["hooks"]
+            for required in ([], ["guard"]):
+                config = Config(working_dir=tmp_path, user_hooks=hooks, required=required)
+                answer = HookSystem(config).fire_blocking("BeforeTool", TOOL)
+                assert answer.blocked is bool(required), command
+
+    def test_of_a_project_it_is_a_guard_that_runs_as_it_was_reviewed(
         self, project: Project
     ) -> None:
         guard_project(project, hook(onFailure="allow"))
         trust(project.path)
-        config = Config.load(project.path, required=["project:guard"])
-        system = HookSystem(config)
-        assert not system.fire_blocking("BeforeAgent", {"prompt": "hi"}).blocked
-        project.script("hooks/guard.sh", PASSING)
-        answer = system.fire_blocking("BeforeAgent", {"prompt": "hi"})
-        assert answer.blocked
-        assert "hooks/guard.sh has changed since it was reviewed" in str(answer.reason)
+        with running(project.path, required=["project:guard"]) as system:
+            project.script("hooks/guard.sh", PASSING)
+            assert not system.fire_blocking("BeforeAgent", {"prompt": "hi"}).blocked
+            assert system.fire_blocking("BeforeTool", TOOL).reason == "no"
+        assert fire(project.path, required=["project:guard"]).reason == "no"
+
+    def test_a_project_that_required_it_cannot_take_it_away(self, project: Project) -> None:
+        guard_project(project)
+        project.settings(settings_of(hook(onFailure="allow"), required=["guard"]))
+        trust(project.path)
+        project.settings({"hooks": {}})
+        assert fire(project.path).reason == "no"
+
+    def test_an_open_one_that_changed_is_noticed_on_events_that_it_is_not_for(
+        self, project: Project
+    ) -> None:
+        guard_project(project, hook("hooks/guard.sh; true", onFailure="allow"))
+        trust(project.path)
+        with running(project.path, required=["project:guard"]) as system:
+            assert not system.fire_blocking("BeforeAgent", {"prompt": "hi"}).blocked
+            project.script("hooks/guard.sh", PASSING)
+            answer = system.fire_blocking("BeforeAgent", {"prompt": "hi"})
+            assert answer.blocked
+            assert "hooks/guard.sh has changed since it was reviewed" in str(answer.reason)
 
     def test_settings_that_are_not_there_at_all_are_noticed(self, project: Project) -> None:
         assert fire(project.path, required=["guard"]).blocked

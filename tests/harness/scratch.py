@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import sys
 import tempfile
@@ -25,7 +26,7 @@ _CLEARED = frozenset(
 )
 _CLEARED_PREFIXES = (
     *("HOOKLINE_", "LLXPRT_", "GEMINI_", "CLAUDE_", "GOOGLE_", "OPENAI_", "ANTHROPIC_"),
-    *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_"),
+    *("GITHUB_", "GIT_", "XDG_", "LC_", "BASH_FUNC_", "NODE_", "PERL5", "RUBY", "LD_", "DYLD_"),
 )
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -114,6 +115,9 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
     managed = own / "etc" / "claude-code" / "managed-settings.json"
     monkeypatch.setitem(places._MANAGED_SETTINGS, sys.platform, str(managed))
+    account = list(pwd.getpwuid(os.getuid()))
+    account[5] = str(own / "home")
+    monkeypatch.setattr(pwd, "getpwuid", lambda _uid: pwd.struct_passwd(account))
     for path in (own / "home", own / "tmp"):
         path.mkdir(parents=True)
 

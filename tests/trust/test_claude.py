@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from hookline.config import Config
-from hookline.trust.review import Policy, accept
+from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.trust.policy import Policy
+from hookline.trust.review import Looked
 from hookline.trust.store import TrustStore
-from hookline.wire.hooks import WithheldHook
 from tests.harness.scratch import Project
 from tests.pipeline.claude import (
     PROJECT_FILE,
@@ -30,18 +31,27 @@ def load(project: Project, **options: Any) -> Config:
 
 
 def let_it(project: Project, **options: Any) -> None:
-    TrustStore().write(accept(load(project, **options).review_project(), None, uncovered=True))
+    TrustStore().write(load(project, **options).review_project())
 
 
 def faults(project: Project, **options: Any) -> list[str | None]:
     config = load(project, **options)
+    return [config.why_untrusted(entry.hook) for entry in config.get_settings().entries]
+
+
+def find_guards(config: Config) -> list[HookRegistryEntry]:
+    """The project's hooks that are in force."""
     entries = config.get_settings().entries
-    return [config.why_untrusted(e.hook) for e in entries if e.hook.type != "withheld"]
+    return [entry for entry in entries if entry.enabled and entry.trusted]
 
 
-def guards(config: Config) -> list[WithheldHook]:
-    hooks = [entry.hook for entry in config.get_settings().entries]
-    return [hook for hook in hooks if isinstance(hook, WithheldHook)]
+def digest(config: Config) -> str:
+    return Policy.read(
+        config.get_settings().entries,
+        project_dir=config.get_project_dir(),
+        cwd=config.get_working_dir(),
+        get_files=config.get_reviewed_files,
+    ).digest
 
 
 def command(**more: Any) -> dict[str, Any]:
@@ -79,24 +89,16 @@ def test_every_field_is_reviewed_and_is_in_the_policy(
         assert [bool(fault) for fault in faults(project)] == [True]
         let_it(project)
         assert faults(project) == [None]
-        entries = load(project).get_settings().entries
-        place = {"project_dir": str(project.path), "cwd": str(project.path)}
-        digests.add(Policy.read(entries, **place).digest)
+        digests.add(digest(load(project)))
     assert len(digests) == 2
 
 
 def test_the_urls_that_others_allow_are_in_the_policy(project: Project) -> None:
     project.settings(hooks(SENT), file=PROJECT_FILE)
-    (entry,) = load(project).get_settings().entries
-    replace = msgspec.structs.replace
-    digests = {
-        Policy.read(
-            [replace(entry, hook=replace(entry.hook, allowed_urls=urls))],
-            project_dir=str(project.path),
-            cwd=str(project.path),
-        ).digest
-        for urls in ((), (("https://example.org/*",),), (("*",),))
-    }
+    digests = set()
+    for urls in (None, ["https://example.org/*"], ["*"]):
+        write(user_file(), {} if urls is None else {"allowedHttpHookUrls": urls})
+        digests.add(digest(load(project)))
     assert len(digests) == 3
 
 
@@ -116,7 +118,7 @@ def test_the_event_and_the_dialect_are_reviewed(project: Project) -> None:
 def test_a_native_entry_is_described_as_before(project: Project) -> None:
     hook = {"type": "command", "command": "true"}
     project.settings({"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
-    (reviewed,) = Config.load(project.path).review_project().hooks
+    (reviewed,) = Config.load(project.path).review_project().review.hooks
     assert reviewed.entry == {"event": "BeforeTool", "name": "true", "command": "true"}
 
 
@@ -126,16 +128,6 @@ def test_the_projects_variables_are_reviewed_and_the_users_are_not(project: Proj
     write(user_file(), {"env": {"B": "1"}})
     assert faults(project) == [None]
     project.settings(hooks("true", env={"A": "2"}), file=PROJECT_FILE)
-    assert faults(project) != [None]
-
-
-def test_a_program_that_the_users_variables_lead_to_is_covered(project: Project) -> None:
-    tool = project.script("bin/tool", "#!/bin/sh\n")
-    project.settings(hooks("tool"), file=PROJECT_FILE)
-    write(user_file(), {"env": {"PATH": f"{project.path}/bin:/usr/bin:/bin"}})
-    let_it(project)
-    assert faults(project) == [None]
-    tool.write_text("#!/bin/sh\nexit 0\n")
     assert faults(project) != [None]
 
 
@@ -168,7 +160,7 @@ def test_a_plugin_that_a_project_names_is_reviewed_with_all_that_it_holds(
     config = load(project)
     (entry,) = config.get_settings().entries
     assert config.why_untrusted(entry.hook) is None
-    assert config.get_uncovered(entry.hook) == ()
+    assert config.get_open(entry.hook) == ""
     file = folder / changed
     file.write_text(file.read_text() + "\n" if file.exists() else "evil")
     assert config.why_untrusted(entry.hook) is not None
@@ -212,71 +204,84 @@ def test_a_plugin_of_the_users_in_the_project_is_code_of_the_project(
     assert faults(project) != [None]
     let_it(project)
     assert faults(project) == [None]
-    write(folder / "other.sh", "evil")
+    if isinstance(hook, str):
+        write(folder / "other.sh", "evil")
+    else:
+        plugin(folder, hooks({**hook, "timeout": 1}))
     assert faults(project) != [None]
 
 
 GUARD = {"type": "command", "command": "true", **BLOCKING}
 
 
-def test_a_reviewed_guard_that_is_gone_blocks_what_it_was_for(project: Project) -> None:
+def test_a_reviewed_guard_that_is_gone_goes_on(project: Project) -> None:
     listed = {**GUARD, "if": "Bash(git push:*)"}, {**GUARD, "if": "Bash(rm:*)"}
     data = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": list(listed)}]}}
     project.settings(data, file=PROJECT_FILE)
     let_it(project)
-    assert guards(load(project)) == []
-    project.settings({}, file=PROJECT_FILE)
-    config = load(project)
-    found = guards(config)
-    assert [(h.dialect, h.dialect_event, h.condition) for h in found] == [
-        ("claude", "PreToolUse", "Bash(git push:*)"),
-        ("claude", "PreToolUse", "Bash(rm:*)"),
-    ]
-    assert len({hook.identity() for hook in found}) == 2
-    (first, _) = config.get_settings().entries
-    assert first.matches("run_shell_command")
-    assert not first.matches("read_file")
-    assert config.run_context("s").tools is not None
+    for settings in (data, {}):
+        project.settings(settings, file=PROJECT_FILE)
+        config = load(project)
+        guards = find_guards(config)
+        found = [(e.hook.dialect, e.hook.dialect_event, e.hook.condition) for e in guards]
+        assert found == [
+            ("claude", "PreToolUse", "Bash(git push:*)"),
+            ("claude", "PreToolUse", "Bash(rm:*)"),
+        ]
+        assert len({entry.hook.identity() for entry in guards}) == 2
+        assert guards[0].matches("run_shell_command")
+        assert not guards[0].matches("read_file")
+        assert config.run_context("s").tools is not None
 
 
-def test_a_guard_on_an_event_of_claude_codes_alone_is_withheld_there(project: Project) -> None:
+def test_a_guard_on_an_event_of_claude_codes_alone_goes_on_there(project: Project) -> None:
     project.settings(hooks(GUARD, event="PermissionRequest"), file=PROJECT_FILE)
     let_it(project)
     project.settings({}, file=PROJECT_FILE)
-    (entry,) = load(project).get_settings().entries
-    assert (entry.event.value, entry.hook.type) == ("PermissionRequest", "withheld")
+    (entry,) = find_guards(load(project))
+    assert (entry.event.value, entry.name) == ("PermissionRequest", "true")
 
 
 @pytest.mark.parametrize("kind", [http(**BLOCKING), {**PROMPT, **BLOCKING}])
-def test_guards_of_every_kind_are_withheld(project: Project, kind: dict[str, Any]) -> None:
+def test_guards_of_every_kind_go_on(project: Project, kind: dict[str, Any]) -> None:
     project.settings(hooks(kind), file=PROJECT_FILE)
     let_it(project)
     project.settings(hooks({**kind, "timeout": 1}), file=PROJECT_FILE)
-    (guard,) = guards(load(project))
-    assert "has changed since it was reviewed" in guard.why
+    config = load(project)
+    (guard,) = find_guards(config)
+    assert guard.hook.timeout > 1000
+    assert config.why_untrusted(guard.hook) is None
+    assert any("has changed since it was reviewed" in text for text in notices(config))
 
 
-def test_a_project_that_disables_a_reviewed_guard_is_blocked(project: Project) -> None:
+def notices(config: Config) -> list[str]:
+    return [problem.text for problem in config.get_settings().problems]
+
+
+def test_a_project_cannot_disable_a_reviewed_guard_and_its_user_can(project: Project) -> None:
     project.settings(hooks(GUARD), file=PROJECT_FILE)
     let_it(project)
     project.settings(hooks(GUARD, disableAllHooks=True), file=PROJECT_FILE)
-    (guard,) = guards(load(project))
-    assert "the project's settings disable it" in guard.why
+    config = load(project)
+    assert len(find_guards(config)) == 1
+    assert any("the project's settings disable it" in text for text in notices(config))
     write(user_file(), {"disableAllHooks": True})
-    assert guards(load(project)) == []
+    assert find_guards(load(project)) == []
 
 
-def test_a_project_that_asks_no_more_for_its_reviewed_guards_is_blocked(project: Project) -> None:
+def test_a_project_that_asks_no_more_for_its_reviewed_guards_keeps_them(project: Project) -> None:
     project.settings(hooks(GUARD), file=PROJECT_FILE)
     project.settings({"claude": True})
     let_it(project, claude=None)
-    assert guards(load(project, claude=None)) == []
+    assert len(find_guards(load(project, claude=None))) == 1
     project.settings({})
-    (guard,) = guards(load(project, claude=None))
-    assert "pass --claude" in guard.why
-    assert guards(load(project, claude=False)) == []
+    config = load(project, claude=None)
+    assert len(find_guards(config)) == 1
+    assert any("pass --claude" in text for text in notices(config))
+    # The user's word ends it.
+    assert find_guards(load(project, claude=False)) == []
     write(own_user_file(), {"claude": False})
-    assert guards(load(project, claude=None)) == []
+    assert find_guards(load(project, claude=None)) == []
 
 
 @pytest.mark.parametrize("guard", [GUARD, http(**BLOCKING)])
@@ -287,7 +292,7 @@ def test_no_word_on_claude_takes_a_reviewed_guard_of_a_plugin_away(
     project.settings({"plugins": ["p"]})
     let_it(project)
     project.settings({})
-    assert len(guards(load(project, claude=False))) == 1
+    assert len(find_guards(load(project, claude=False))) == 1
 
 
 def test_what_a_project_says_of_tools_counts_as_it_was_reviewed(project: Project) -> None:
@@ -304,9 +309,9 @@ def test_what_a_project_says_of_tools_counts_as_it_was_reviewed(project: Project
     assert is_matched()
     project.settings({"hooks": {"tools": {"my_shell": "Read"}}})
     assert is_matched()
-    known = TrustStore().read(str(project.path))
-    assert known is not None
-    changes = known.changes_of(load(project).review_project())
+    kept = TrustStore().read(str(project.path))
+    assert kept is not None
+    changes = kept.review.changes_of(load(project).review_project().review)
     assert changes == ["hooks.tools: the project declares other tools now"]
 
 
@@ -320,9 +325,9 @@ def test_what_others_let_a_hook_call_asks_for_no_new_review(project: Project) ->
 def test_a_record_of_an_event_that_nobody_can_fire_is_passed_over(project: Project) -> None:
     project.settings(hooks(GUARD), file=PROJECT_FILE)
     let_it(project)
-    known = TrustStore().read(str(project.path))
-    assert known is not None
-    (hook,) = known.hooks
+    made = load(project).review_project()
+    (hook,) = made.review.hooks
     odd = msgspec.structs.replace(hook, entry={**hook.entry, "event": "Nope"})
-    TrustStore().write(msgspec.structs.replace(known, hooks=(odd,)))
-    assert guards(load(project)) == []
+    TrustStore().write(Looked(msgspec.structs.replace(made.review, hooks=(odd,)), made.contents))
+    project.settings({}, file=PROJECT_FILE)
+    assert find_guards(load(project)) == []

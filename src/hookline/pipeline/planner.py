@@ -87,8 +87,8 @@ class HookPlanner:
         if len(matched) == 1:
             plan = HookExecutionPlan(matched[0].event, (matched[0].hook,), matched[0].sequential)
         elif matched:
-            # The first of equal hooks stays; it fails closed if any of them does, and is waited
-            # for if any of them is.
+            # The first of equal hooks stays; it fails closed if any of them does, is waited for if
+            # any of them is, and runs from its reviewed copy if any of them does.
             kept: dict[object, HookConfig] = {}
             sequential = False
             for entry in matched:
@@ -108,6 +108,9 @@ class HookPlanner:
                 if isinstance(first, CommandHook) and first.background:
                     is_waited_for = not getattr(same, "background", False)
                     first = msgspec.structs.replace(first, background=not is_waited_for)
+                start = getattr(same, "start", None)
+                if isinstance(first, CommandHook) and start is not None and start.from_copy:
+                    first = msgspec.structs.replace(first, start=start)
                 kept[identity] = first
             plan = HookExecutionPlan(matched[0].event, tuple(kept.values()), sequential)
         if len(plans.known) >= _MAX_CACHED_PLANS:

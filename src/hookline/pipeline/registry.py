@@ -20,11 +20,16 @@ __all__ = ["HookRegistry", "HookRegistryEntry", "HookSnapshot", "Rules", "explai
 
 class Rules(msgspec.Struct, frozen=True):
     """What the settings demand of all events: with ``strict`` every hook fails closed,
-    ``required`` hooks must be in force, and ``broken`` says which settings could not be read."""
+    ``required`` hooks do too and must be in force, and ``broken`` says which settings could not be
+    read."""
 
     strict: bool = False
     required: tuple[Required, ...] = ()
     broken: str = ""
+
+    def require(self, entry: HookRegistryEntry) -> bool:
+        """Whether an entry is a required hook."""
+        return any(demand.is_met_by(entry) for demand in self.required)
 
 
 class HookSnapshot(msgspec.Struct, frozen=True, eq=False):
@@ -158,8 +163,8 @@ def _make_snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSn
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.hook.source])
     by_event: dict[str, list[HookRegistryEntry]] = {}
     for entry in ordered:
-        is_required = any(demand.is_met_by(entry) for demand in rules.required)
-        if (rules.strict or is_required) and entry.hook.on_failure != "block":
+        is_required = rules.require(entry)
+        if entry.hook.on_failure != "block" and (rules.strict or is_required):
             by_mode = not is_required
             closed = msgspec.structs.replace(entry.hook, on_failure="block", closed_by_mode=by_mode)
             entry = msgspec.structs.replace(entry, hook=closed)
@@ -176,10 +181,6 @@ def _make_snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSn
         rules.strict,
         "\n".join(holds),
         tuple(
-            entry
-            for entry in entries
-            if entry.enabled
-            and entry.trusted
-            and any(demand.is_met_by(entry) for demand in rules.required)
+            entry for entry in entries if entry.enabled and entry.trusted and rules.require(entry)
         ),
     )

@@ -82,20 +82,19 @@ class _InUse(msgspec.Struct, frozen=True, eq=False):
     are reviewed ones that the settings do not give, ``notices`` what people must be told."""
 
     looks: dict[int, _Look] = {}
-    by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
+    by_identity: dict[object, list[_Look]] = {}
     own: frozenset[object] = frozenset()
     guards: tuple[HookRegistryEntry, ...] = ()
     notices: tuple[Problem, ...] = ()
 
     def find(self, hook: HookConfig) -> Sequence[_Look]:
-        """Return what is known of a hook. A copy, as of an entry that is listed twice, is found by
-        its identity and its layer: a project that lists the same guard as the user or the caller
-        must not hold back theirs."""
+        """Return what is known of a hook. One that was changed since, as by strict mode, is found
+        by its identity, its layer and its start: a project that lists the same guard as the user
+        or the caller must not hold back theirs, and the copy vouches for no files but its own."""
         look = self.looks.get(id(hook))
-        if look is not None:
-            return (look,)
-        identity = hook.identity() if self.by_identity else None
-        return () if identity in self.own else self.by_identity.get((hook.source, identity), ())
+        if look is not None or not self.by_identity:
+            return () if look is None else (look,)
+        return () if hook.identity() in self.own else self.by_identity.get(_key_of(hook), ())
 
 
 class FolderTrust:
@@ -152,7 +151,9 @@ class FolderTrust:
         looks: dict[int, _Look] = {}
         notices: list[Problem] = []
         for entry in self.find_entries(layers):
-            look = self._judge(entry, reviews, is_required=is_required(entry))
+            look = self._judge(
+                entry, reviews, is_on=is_on(entry.hook), is_required=is_required(entry)
+            )
             looks[id(entry.hook)] = look
             if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
                 is_off = look.is_guard and not is_on(entry.hook)
@@ -164,11 +165,10 @@ class FolderTrust:
         guards += self._withhold_users(looks.values())
         if faults:
             guards += self._hold_all(layers, faults)
-        by_identity: dict[tuple[HookSource, object], list[_Look]] = {}
+        by_identity: dict[object, list[_Look]] = {}
         for look in [*looks.values()]:
             looks[id(look.entry.hook)] = look
-            key = (look.entry.source, look.entry.hook.identity())
-            by_identity.setdefault(key, []).append(look)
+            by_identity.setdefault(_key_of(look.entry.hook), []).append(look)
         own = frozenset(entry.hook.identity() for layer in in_code for entry in layer.entries)
         self._before, self._now = (
             self._now,
@@ -220,7 +220,7 @@ class FolderTrust:
             return msgspec.structs.replace(entry, trusted=is_let), False
         # A guard is planned, and fails if it cannot run, so that it blocks.
         is_kept = look.is_guard and look.hook is not None
-        trusted = look.fault is None or is_kept
+        trusted = is_kept or self._find_fault(look) is None
         return msgspec.structs.replace(entry, hook=look.entry.hook, trusted=trusted), is_kept
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
@@ -237,14 +237,18 @@ class FolderTrust:
             return f"nobody has reviewed it; {_REVIEW}"
         faults = []
         for look in looks:
-            fault = look.fault
-            if fault is None and not look.is_copied:
-                with self._lock:
-                    fault = _compare(look)
+            fault = self._find_fault(look)
             if fault is None:
                 return None
             faults.append(fault)
         return f"{faults[0]}; {_REVIEW}"
+
+    def _find_fault(self, look: _Look) -> str | None:
+        """Return why a hook may not run now, None if it may."""
+        if look.fault is not None or look.is_copied:
+            return look.fault
+        with self._lock:
+            return _compare(look)
 
     def get_open(self, hook: HookConfig) -> str:
         """Return why no review vouches for what a hook starts, "" if one does."""
@@ -311,14 +315,19 @@ class FolderTrust:
             elif store.has_record_of_earlier_version(directory):
                 faults.append(
                     f"{os.path.realpath(directory)} was reviewed with an earlier version of "
-                    "hookline, which kept no copies; look at its hooks again"
+                    "hookline, which kept no copies; look at its hooks again with `hookline trust`"
                 )
         for fault in faults:
-            self._warn(f"{fault}; {_REVIEW}")
+            self._warn(fault)
         return reviews, faults
 
     def _judge(
-        self, entry: HookRegistryEntry, reviews: Sequence[KeptReview], *, is_required: bool
+        self,
+        entry: HookRegistryEntry,
+        reviews: Sequence[KeptReview],
+        *,
+        is_on: bool,
+        is_required: bool,
     ) -> _Look:
         """Decide about a hook of the settings."""
         described = describe_entry(entry)
@@ -330,7 +339,10 @@ class FolderTrust:
             fault = fault if known else "nobody has reviewed it"
             return _Look(entry, described, ground, fault=fault)
         kept, hook = found[0]
-        return self._plan(entry, described, ground, kept, hook, is_required=is_required)
+        look = self._plan(entry, described, ground, kept, hook, is_required=is_required)
+        if is_on and not hook.enabled:
+            look.fault = "the project disabled it when it was reviewed"
+        return look
 
     def _plan(
         self,
@@ -448,15 +460,19 @@ class FolderTrust:
         yield from _block_all(faults[0])
 
     def _starts_here(self, entry: HookRegistryEntry) -> bool:
-        """True if a hook of the user or the system starts a file of the project."""
+        """True if a hook of the user or the system starts a file of the project, or is the entry of
+        a plugin that is in the project."""
         hook = entry.hook
+        ground = ground_of(hook, self._project_dir)
+        if ground.plugin:
+            return True
         if not isinstance(hook, CommandHook):
             return False
-        ground = Ground.of(self._project_dir)
         texts = (hook.command, *(hook.args or ()))
         words = {word for text in texts for word in (text, *_WORDS.split(text)) if word}
         # A look at the words saves reading most commands.
-        if not any("$" in word or ground.holds(os.path.join(ground.real, word)) for word in words):
+        places = (os.path.join(base, word) for word in words for base in (ground.real, self._cwd))
+        if not any("$" in place or (_is_there(place) and ground.holds(place)) for place in places):
             return False
         form = read_form(hook, entry.event.value, ground, cwd=self._cwd)
         if not form.open:
@@ -481,6 +497,17 @@ def _block_all(fault: str) -> Iterator[HookRegistryEntry]:
 
 def _is_of_project(hook: HookConfig) -> bool:
     return hook.source is HookSource.PROJECT
+
+
+def _is_there(place: str) -> bool:
+    try:
+        return os.path.lexists(place)
+    except ValueError:  # no name of a file
+        return False
+
+
+def _key_of(hook: HookConfig) -> object:
+    return hook.source, hook.identity(), getattr(hook, "start", None)
 
 
 def _why_open(look: _Look) -> str:

@@ -34,6 +34,8 @@ _ENV = ("env", "/usr/bin/env", "/bin/env")
 _RUNNERS = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 _EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _FIRST_BYTES = 4096
+# Folders in which the words of an open command are looked for.
+_MOST_BASES = 8
 CHANGES = "what it starts in the project can change without a review"
 
 
@@ -270,19 +272,26 @@ class _Reader:
         return is_path or part.startswith("~") or self._find_name(part) is not None
 
     def _find_named(self) -> Iterator[str]:
-        """Yield the files of the project that the words of an open command name."""
-        hook = self._hook
+        """Yield the files of the project that the words of an open command name. A word may be
+        relative to a folder that a word in front of it names, as behind ``cd``."""
+        hook, ground = self._hook, self._ground
         texts = [hook.command, *(hook.args or ()), *hook.env.values()]
         for text in texts:
             try:
                 words = words_in(text, self._folders)
             except RecursionError:
                 words = text.split()
+            bases = list(dict.fromkeys((ground.real, os.path.realpath(self._cwd))))
             for word in (text, *words, *(each for w in words for each in w.split())):
                 for part in parts_of(_fill(word, self._folders)):
-                    name = self._find_name(part.strip("'\"()`;"))
-                    if name is not None and os.path.isfile(self._ground.place_of(name)):
-                        yield name
+                    part = part.strip("'\"()`;")
+                    for base in tuple(bases):
+                        name = self._find_name(os.path.join(base, part)) if part else None
+                        place = "" if name is None else ground.place_of(name)
+                        if os.path.isfile(place):
+                            yield str(name)
+                        elif place and place not in bases and len(bases) < _MOST_BASES:
+                            bases.append(place)
 
     def _suggest(self, named: Sequence[str]) -> str:
         """Return the closed form that would do: the script that an open command names, or a new

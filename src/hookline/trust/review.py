@@ -156,7 +156,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     its settings give. ``folder`` is the device and the number of the project's folder.
     """
 
-    version: int = VERSION
+    version: int = 0
     project: str
     hooks: tuple[ReviewedHook, ...]
     files: dict[str, ReviewedFile]
@@ -409,9 +409,12 @@ def look_at(
 
 
 def ground_of(hook: HookConfig, project_dir: str) -> Ground:
-    """Return the files that count as the project's for a hook: its plugin's too."""
-    is_projects = hook.source is HookSource.PROJECT
-    return Ground.of(project_dir, hook.plugin_root if is_projects else None)
+    """Return the files that count as the project's for a hook: its plugin's too, if the project
+    names the plugin or holds it."""
+    ground, plugin = Ground.of(project_dir), hook.plugin_root
+    if plugin is None or not (hook.source is HookSource.PROJECT or ground.holds(plugin)):
+        return ground
+    return Ground.of(project_dir, plugin)
 
 
 def _find_place(hook: HookConfig) -> dict[str, Any]:

@@ -86,9 +86,11 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     start: ReviewedStart | None = None
 
     def identity(self) -> object:
-        # The same relative path names another file beside other settings: a project's hook must
-        # not replace the user's guard.
-        beside = None if self.source is HookSource.PROJECT else self.directory
+        # The same relative path names another file beside other settings, or in another project: a
+        # project's hook must not replace the user's guard, or that of the project around it.
+        beside = self.directory
+        if beside and self.source is HookSource.PROJECT:
+            beside = beside.rpartition("/")[0]
         if beside and not any(map(_may_name_a_file, (self.command, *(self.args or ())))):
             beside = None
         env = tuple(sorted(self.env.items()))

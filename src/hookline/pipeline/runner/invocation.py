@@ -61,7 +61,8 @@ _SET_BY_BASH = frozenset(
 # Variables that make an interpreter, a shell or the system's loader load code.
 LOADERS = re.compile(
     r"BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|ZDOTDIR|FPATH|LD_.*|DYLD_.*|PYTHON.*|NODE_.*"
-    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*",
+    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*|GCONV_PATH|LOCPATH|LESSOPEN|LESSCLOSE"
+    r"|_?JAVA_\w*OPTIONS",
     re.DOTALL,
 )
 HARMLESS_LOADERS = frozenset(

@@ -387,8 +387,11 @@ def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequ
         screen.line()
     else:
         _show_changes(screen, looked, kept, changes)
-    for hint in dict.fromkeys(hint for hook in now.hooks for hint in hook.hints):
+    hints = dict.fromkeys(hint for hook in now.hooks for hint in hook.hints)
+    for hint in hints:
         screen.line((f"look at: {hint}", "care"))
+    if hints:
+        screen.line()
     _show_open(screen, now.hooks)
 
 

@@ -30,8 +30,8 @@ def run(script: list[str], **variables: str) -> subprocess.CompletedProcess[str]
 def test_a_guard_blocks_at_every_door_whatever_the_process_lacks(
     project: Project, lack: str, when: str, source: str
 ) -> None:
-    if lack == "memory" and sys.platform != "linux":
-        pytest.skip("only Linux limits the memory of a process")
+    if lack in ("threads", "memory") and sys.platform != "linux":
+        pytest.skip("only Linux limits the threads and the memory of a process")
     project.settings({"hooks": settings()})
     program = Path(__file__).with_name("starved.py")
     done = run([str(program), lack, when, source, str(project.path)])

@@ -8,6 +8,8 @@ from typing import NamedTuple
 # No known field has a longer name.
 LONGEST_NAME = 80
 _MOST_NAMED = 5
+# An answer has a handful of fields; this many are looked at for a typing error.
+MOST_COMPARED = 50
 
 # From this ratio on, a word counts as a misspelling of the other.
 _CERTAIN = 0.8
@@ -74,6 +76,15 @@ def is_slip(word: str, name: str) -> bool:
     return size <= 1 or is_turned or is_begun or (size == 2 and len(name) > _CAREFUL)
 
 
+def find_slip(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that differs by a slip, or has the same letters in another order."""
+    letters = sorted(_normalize(word[: LONGEST_NAME + 1]))
+    for name in known:
+        if is_slip(word, name) or sorted(_normalize(name)) == letters:
+            return name
+    return None
+
+
 def did_you_mean(names: Iterable[str]) -> str:
     """Return the question for a few names, "" for none."""
     spoken = " or ".join(names)
@@ -113,7 +124,9 @@ def describe_unread(
     """Describe fields that are not read; ``prefix`` is the object that they stand in."""
     slips, others = [], []
     for index, name in enumerate(names):
-        meant = _find_field(name[: LONGEST_NAME + 1], tuple(known)) if index < _MOST_NAMED else None
+        meant = None
+        if index < MOST_COMPARED:
+            meant = _find_field(name[: LONGEST_NAME + 1], tuple(known), index < _MOST_NAMED)
         if meant is None:
             others.append(name)
         else:
@@ -132,10 +145,10 @@ def _show_name(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _find_field(name: str, known: tuple[str, ...]) -> str | None:
-    """Find the known field that was meant; cached, as a hook answers with the same fields."""
-    mixed_up = (each for each in known if sorted(_normalize(each)) == sorted(_normalize(name)))
-    return next(mixed_up, None) or only_one(name, known)
+def _find_field(name: str, known: tuple[str, ...], is_searched: bool) -> str | None:
+    """Find the known field that was meant, with ``is_searched`` also one that is only like it;
+    cached, as a hook answers with the same fields."""
+    return find_slip(name, known) or (only_one(name, known) if is_searched else None)
 
 
 def _normalize(word: str) -> str:

@@ -124,7 +124,7 @@ def test_strict_and_required_on_the_command_line(project: Project, call: Call) -
     assert call(*WRITE, *own).status == 0
     strict = call(*WRITE, *own, "--strict")
     assert (strict.status, "guard failed: exited with code 1" in strict.err) == (2, True)
-    assert call(*WRITE, *own, "--require", "guard").status == 0
+    assert call(*WRITE, *own, "--require", "guard").status == 2
     missing = call(*WRITE, *own, "--require", "guard", "--require", "project:guard")
     assert missing.status == 2
     assert "required hook 'guard' is not in force" in missing.err

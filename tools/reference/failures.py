@@ -20,8 +20,8 @@ _KINDS: dict[str, tuple[str, str]] = {
         "Look for what kills it: a lack of memory, or a supervisor.",
     ),
     "timeout": (
-        "The hook took longer than its `timeout` and was stopped.",
-        "Make it faster, or raise `timeout` (milliseconds). `hookline bench NAME` measures it.",
+        "The hook took longer than its `timeout`, or a process that it left running holds stdout.",
+        "Make it faster, raise `timeout` (milliseconds), or redirect what it leaves running.",
     ),
     "spawn": (
         "The hook could not be started.",
@@ -41,7 +41,7 @@ _KINDS: dict[str, tuple[str, str]] = {
     ),
     "malformed": (
         "The hook's output looks like an answer, but cannot be read as one.",
-        "Print one JSON object. A hook with `onFailure: block` is read strictly.",
+        "Print one JSON object; one that fails closed is [read strictly](../running.md#answered).",
     ),
 }
 _CODES: dict[str, str] = {

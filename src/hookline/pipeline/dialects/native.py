@@ -5,7 +5,14 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from hookline.nearest import LONGEST_NAME, Unread, describe_unread, join_names
+from hookline.nearest import (
+    LONGEST_NAME,
+    MOST_COMPARED,
+    Unread,
+    describe_unread,
+    find_slip,
+    join_names,
+)
 from hookline.pipeline.dialects.document import EventDocument
 from hookline.pipeline.dialects.stdout import (
     BLOCKS,
@@ -69,8 +76,6 @@ _CONFIG_FIELDS = ("mode", "allowedFunctionNames")
 _NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
 _HOLDING_WORDS = BLOCKING_WORDS | {"ask"}
 _STRICTNESS = {**dict.fromkeys(BLOCKING_WORDS, 2), "ask": 1}
-# Look for typing errors in this many fields; an answer has a handful.
-_MOST_UNKNOWN = 50
 
 
 class NativeDialect:
@@ -286,28 +291,30 @@ def _remark_on_unknown(
     event: EventName, output: dict[str, Any], unknown: list[str], remarks: _Remarks
 ) -> None:
     """Remark on each unknown field, with what the hook may have meant."""
-    meaningless: list[str] = unknown[_MOST_UNKNOWN:]
-    for name in unknown[:_MOST_UNKNOWN]:
+    where = f"at the top of an answer to {event.value}"
+    meaningless: list[str] = []
+    for name in unknown[:MOST_COMPARED]:
+        if output[name] is None:
+            continue
         key = name[:LONGEST_NAME]
-        if (meant := _find_slip(key)) is not None:
-            remarks.add(f"{name!r} is not a field of an answer, did you mean {meant}?")
-        elif output[name] is not None and (instead := _find_instead(event, key)) is not None:
-            problem = f"{name} is not read at the top of an answer to {event.value}"
-            remarks.add(problem, remedy=instead)
-        elif output[name] is not None:
+        instead = None if find_slip(key, TOP_LEVEL_FIELDS) else _find_instead(event, key)
+        if instead is not None:
+            remarks.add(f"{name} is not read {where}", remedy=instead)
+        else:
             meaningless.append(name)
+    meaningless += unknown[MOST_COMPARED:]
+    unread = describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where)
     if len(unknown) == len(output):
-        problem = f"none of its fields ({join_names(unknown)}) is one of "
-        remarks.add(problem + ", ".join(TOP_LEVEL_FIELDS))
-    else:
-        where = f"at the top of an answer to {event.value}"
-        remarks.add_unread(describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where))
-        _refuse_many(len(unknown), remarks)
+        known = ", ".join(TOP_LEVEL_FIELDS)
+        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {known}")
+        unread = Unread(unread.slips, [])
+    remarks.add_unread(unread)
+    _refuse_many(len(unknown), remarks)
 
 
 def _refuse_many(unknown: int, remarks: _Remarks) -> None:
     """Add a fault for so many unknown fields that not all were looked at."""
-    if unknown > _MOST_UNKNOWN:
+    if unknown > MOST_COMPARED:
         remarks.faults.append(f"it has {unknown} unknown fields")
 
 
@@ -326,7 +333,7 @@ def _clean_specific(
         if name in own and value is not None:
             _check_own_value(event, name, value, remarks)
     unknown = [name for name in specific if name not in own]
-    for name in unknown[:_MOST_UNKNOWN]:
+    for name in unknown[:MOST_COMPARED]:
         if specific[name] is None or name in _LABELS:
             continue
         instead = _find_instead(event, name[:LONGEST_NAME])
@@ -335,7 +342,7 @@ def _clean_specific(
             remarks.add(what, remedy=instead)
         else:
             meaningless.append(name)
-    meaningless += unknown[_MOST_UNKNOWN:]
+    meaningless += unknown[MOST_COMPARED:]
     where, prefix = f"on {event.value}", "hookSpecificOutput."
     remarks.add_unread(describe_unread(meaningless, own, where=where, prefix=prefix))
     _refuse_many(len(unknown), remarks)
@@ -368,7 +375,7 @@ def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
         config = config["functionCallingConfig"]
     if not isinstance(config, dict):
         return config
-    for name in islice((name for name in config if name not in _CONFIG_FIELDS), _MOST_UNKNOWN):
+    for name in islice((name for name in config if name not in _CONFIG_FIELDS), MOST_COMPARED):
         problem = f"hookSpecificOutput.toolConfig.{name[:LONGEST_NAME]} is not read"
         remarks.add(problem, remedy=f"write {' or '.join(_CONFIG_FIELDS)}")
     _check_mode(config, remarks)
@@ -384,18 +391,12 @@ def _check_mode(config: dict[str, Any], remarks: _Remarks) -> None:
 
 
 @lru_cache(maxsize=256)
-def _find_slip(name: str) -> str | None:
-    """Find the field of an answer that a name differs from by one typing error."""
-    return next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
-
-
-@lru_cache(maxsize=256)
 def _find_instead(event: EventName, name: str) -> str | None:
     """Say what to write in place of a field that the event does not read; None for a field that
     has no meaning anywhere."""
     own = SPECIFIC_FIELDS[event]
     for known in own:
-        if _is_one_slip(name, known):
+        if find_slip(name, (known,)):
             return f"write hookSpecificOutput.{known}"
     for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
         for known, instead in table.items():
@@ -424,16 +425,3 @@ def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[st
     words = ", ".join(sorted(DECISION_WORDS))
     remarks.add(f"{name} {word!r:.80} is not one of {words}")
     return fields
-
-
-def _is_one_slip(name: str, known: str) -> bool:
-    """True if one letter is missing, added or wrong, or letters changed places, ignoring capitals
-    and underscores."""
-    if len(name) > 2 * len(known):
-        return False
-    given, known = _strip_name(name), _strip_name(known)
-    pairs = enumerate(zip(given, known, strict=False))
-    at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
-    given, known = given[at:], known[at:]
-    is_mixed_up = sorted(given) == sorted(known)
-    return given[1:] in (known, known[1:]) or given == known[1:] or is_mixed_up

@@ -203,7 +203,14 @@ def test_what_a_library_prints_does_not_get_between_the_messages(project: Projec
 
 def test_a_server_that_answers_when_it_has_heard_all_is_heard(project: Project) -> None:
     project.settings(settings("AfterTool", command_hook("cat > seen.json", name="see")))
-    say = 'import sys; sys.stdin.read(); print(\'{"id": 1, "result": {"content": []}}\')'
+    listed = json.dumps({"tools": [{"name": "echo"}]})
+    say = f"""
+import json, sys
+asked = json.loads(sys.stdin.readline())
+print(json.dumps({{"id": asked["id"], "result": {listed}}}), flush=True)
+sys.stdin.read()
+print('{{"id": 1, "result": {{"content": []}}}}')
+"""
     with proxy(project.path, server=(PYTHON, "-c", say)) as client:
         client.send_call(1, "echo")
         assert client.process.stdin is not None

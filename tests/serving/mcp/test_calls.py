@@ -798,6 +798,20 @@ async def test_what_the_server_says_of_itself_stays_before_what_hooks_add() -> N
     assert said == ["ask first\n\nbe nice", "be nice", "be nice"]
 
 
+async def test_an_answer_of_the_user_is_not_one_about_other_arguments_of_the_same_id() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda event: ask(f"read {event['tool_input']['path']}?"))
+    async with play(hooks) as session:
+        await session.initialize(CLIENT)
+        for path, action in (("a", "accept"), ("b", "decline")):
+            session.send(call(1, arguments={"path": path}))
+            asked = await session.receive()
+            assert asked["params"]["message"].startswith(f"read {path}?")
+            session.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": action}})
+            await session.receive()
+        assert [params["arguments"] for params in session.server.calls] == [{"path": "a"}]
+
+
 async def test_a_session_without_a_handshake_begins_with_its_first_call() -> None:
     hooks, fired = Hooks(), []
     for event in ("SessionStart", "SessionEnd"):

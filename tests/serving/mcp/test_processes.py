@@ -170,6 +170,17 @@ def test_a_server_may_write_garbage_and_end_within_a_line(project: Project) -> N
         assert "not a message" in client.said
 
 
+def test_what_a_server_writes_cannot_forge_a_line_of_the_log(project: Project) -> None:
+    forged = "x\u202ey\x9b31m\u2028hookline: all is well\r"
+    with proxy(project.path) as client:
+        client.call(1, "say", text=f"{forged}\n".encode().decode("latin-1"))
+        client.wait_until_said("all is well")
+        assert client.leave() == 0
+    (line,) = [line for line in client.said.split("\n") if "all is well" in line]
+    assert line.startswith("hookline: the MCP server wrote a line that is not a message")
+    assert line.isprintable()
+
+
 def test_ten_megabytes_and_a_client_that_writes_before_it_reads(project: Project) -> None:
     project.settings(settings("AfterTool", command_hook(answer(decision="allow"), name="see")))
     large = "x" * 10_000_000

@@ -157,6 +157,7 @@ class HttpServer:
         self._hello: bytes | None = None
         self._ready: bytes | None = None
         self._lost = False
+        self.lost_sessions = 0
         self._renewing = asyncio.Lock()
 
     async def __aenter__(self) -> "HttpServer":
@@ -485,6 +486,7 @@ class HttpServer:
         if status == 404 and session is not None:
             if session == self._session and not self._lost:
                 self._lost = True
+                self.lost_sessions += 1
                 warn(f"{self._name} no longer knows the session; the next request begins another")
             return Failed(
                 f"{self._name} no longer knows this session, so the request did not run, and the "

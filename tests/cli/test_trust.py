@@ -1,27 +1,16 @@
 """``hookline trust`` and ``untrust``: what people are shown before a project's hooks may run."""
 
-import io
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookline.cli.failures import CommandError
-from hookline.cli.screen import Screen
-from hookline.cli.trust import (
-    _agrees,
-    _describe_hook,
-    _describe_project,
-    _list_unreviewed,
-    _show_diff,
-)
-from hookline.trust.review import Review, ReviewedHook
 from tests.cli.command import (
     ESCAPE,
     HOOKLINE,
@@ -32,7 +21,6 @@ from tests.cli.command import (
     settings,
 )
 from tests.cli.conftest import Call
-from tests.cli.test_screen import Terminal
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
@@ -48,21 +36,27 @@ def guarded(project: Project) -> Project:
 
 def shown(text: str, project: Project) -> str:
     text = re.sub(r"\d{4}-[\d-]+T[\d:.]+Z", "TIME", ESCAPE.sub("", text))
-    return re.sub(r"in ~/\S+", "in FILE", text).replace(str(project.path), "PROJECT")
+    text = re.sub(r"run by: \S+", "run by: SHELL", text)
+    return re.sub(r"in ~/\S+", "in FOLDER", text).replace(str(project.path), "PROJECT")
 
 
 FIRST = """\
-PROJECT  1 hook, which name 1 file of the project
+PROJECT  1 hook, 1 file
 
 BeforeTool  write_file
     hooks/guard.sh --strict
     MODE=hard
+    name: guard
+    run by: SHELL
+    arguments, not covered: --strict
 
-hooks/guard.sh
+hooks/guard.sh  can be executed
     #!/bin/sh
     echo no >&2
     exit 2
 
+to trust: 1 hook of PROJECT
+What a script composes when it runs, no review sees.
 """
 
 
@@ -77,7 +71,7 @@ def test_a_first_look_shows_commands_and_scripts_whole(guarded: Project) -> None
 def test_with_yes_it_is_recorded_and_the_hooks_run(guarded: Project) -> None:
     done = hookline("trust", "--yes", cwd=guarded.path)
     assert done.status == 0
-    assert "trusted until anything of this changes; recorded in " in done.out
+    assert "trusted until anything of this changes; kept in " in done.out
     assert hookline(*WRITE, cwd=guarded.path).status == 2
     again = hookline("trust", cwd=guarded.path)
     assert (again.status, "nothing has changed since" in again.out) == (0, True)
@@ -123,8 +117,27 @@ def test_the_screen_fits_and_nothing_in_a_script_steers_the_terminal(
     done = on_terminal("trust", cwd=guarded.path, typed=b"n\n", **colour)
     assert "\x1b[2J" not in done.out
     assert "\\x1b[2J" in done.out
-    assert all(len(line) <= 80 for line in shown(done.out, guarded).splitlines()[3:-2])
+    assert all(len(line) <= 80 for line in shown(done.out, guarded).splitlines())
     assert bool(ESCAPE.search(done.out)) is not bool(colour)
+
+
+def test_the_last_lines_before_the_question_sum_up_what_a_yes_means(guarded: Project) -> None:
+    piped = command_hook("hooks/guard.sh | cat", name="piped")
+    guard = command_hook("hooks/guard.sh", name="guard", onFailure="block")
+    old = command_hook("hooks/guard.sh -q", name="old", onFailure="block")
+    guarded.settings(settings("BeforeTool", guard, old))
+    hookline("trust", "--yes", cwd=guarded.path)
+    guarded.settings(settings("BeforeTool", guard, piped))
+    guarded.script("hooks/guard.sh", "#!/bin/sh\n" + "# a long script\n" * 50)
+    done = on_terminal("trust", cwd=guarded.path, typed=b"n\n", NO_COLOR="1")
+    assert re.sub(r"\s+", " ", shown(done.out, guarded)).endswith(
+        " to trust: 1 guard, 1 other hook of PROJECT"
+        " removed: old, which guards no more"
+        " open: piped"
+        " What a script composes when it runs, no review sees."
+        " Let these hooks run as they are shown here? [y/N]"
+        " not trusted: these hooks do not run "
+    )
 
 
 def test_untrust_takes_it_back(guarded: Project) -> None:
@@ -135,6 +148,20 @@ def test_untrust_takes_it_back(guarded: Project) -> None:
     )
     assert hookline(*WRITE, cwd=guarded.path).status == 0
     assert "were not trusted" in hookline("untrust", cwd=guarded.path).out
+
+
+def test_untrust_stale_forgets_the_projects_that_are_gone_and_no_others(
+    guarded: Project, tmp_path: Path
+) -> None:
+    shutil.copytree(guarded.path, tmp_path / "gone")
+    for place in (guarded.path, tmp_path / "gone"):
+        assert hookline("trust", "--yes", cwd=place).status == 0
+    shutil.rmtree(tmp_path / "gone")
+    done = hookline("untrust", "--stale")
+    gone = f"{tmp_path}/gone is gone; its review is forgotten\n1 review forgotten\n"
+    assert (done.status, done.out) == (0, gone)
+    assert hookline("untrust", "--stale", "--json").document == {"forgotten": []}
+    assert hookline(*WRITE, cwd=guarded.path).status == 2
 
 
 def test_as_a_document(guarded: Project) -> None:
@@ -148,8 +175,10 @@ def test_as_a_document(guarded: Project) -> None:
             "matcher": "write_file",
             "env": {"MODE": "hard"},
             "files": ["hooks/guard.sh"],
-            "uncovered": [],
-            "remarks": [],
+            "guard": False,
+            "open": "",
+            "remedy": "",
+            "hints": [],
         }
     ]
     assert before.document["changed_files"] == ["hooks/guard.sh"]
@@ -170,6 +199,7 @@ def test_a_home_that_cannot_be_written_is_an_error_with_a_remedy(
 def test_a_project_without_hooks_has_nothing_to_trust(project: Project) -> None:
     done = hookline("trust", cwd=project.path)
     assert (done.status, done.out.splitlines()[1]) == (0, "`hookline init` makes a first one")
+    assert hookline("trust", "--check", cwd=project.path).status == 0
 
 
 def test_files_of_ones_own_need_no_trust(guarded: Project) -> None:
@@ -193,25 +223,25 @@ def test_the_question_ends_its_line_when_somebody_gives_up(guarded: Project) -> 
         [*HOOKLINE, "trust"], cwd=guarded.path, stdin=slave, stdout=slave, stderr=slave
     )
     shown = b""
-    while b"[y/N] " not in shown:
+    while b"[y/N]" not in shown:
         shown += os.read(master, 4096)
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 130
     shown += read_rest(master, slave)
     os.close(slave)
     os.close(master)
-    assert shown.endswith(b"[y/N] \r\n")
+    assert shown.endswith(b"[y/N]\r\n\r\n")
 
 
 @pytest.fixture
 def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A strict project with two hooks."""
+    """A strict project with a guard and another hook."""
     monkeypatch.chdir(project.path)
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 2\n")
     project.script("hooks/old.sh", "#!/bin/sh\n")
     old = command_hook("hooks/old.sh", args=["a b"], name="old")
-    hooks = settings("BeforeTool", command_hook("hooks/guard.sh", name="guard"), old)
-    project.settings({"strict": True, **hooks})
+    guard = command_hook("hooks/guard.sh", name="guard")
+    project.settings({"strict": True, **settings("BeforeTool", guard, old)})
     return project
 
 
@@ -220,36 +250,54 @@ def change(project: Project) -> None:
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 1\n")
     project.script("hooks/new.sh", "#!/bin/sh\n")
     new = command_hook("hooks/new.sh", name="new")
-    hooks = settings("BeforeTool", command_hook("hooks/guard.sh", name="guard"), new)["hooks"]
-    project.settings({"hooks": {"required": ["guard"], **hooks}})
+    hooks = settings("BeforeTool", command_hook("hooks/guard.sh", name="guard", timeout=7), new)
+    project.settings({"hooks": {"required": ["new"], **hooks["hooks"]}})
     (project.path / "hooks/old.sh").unlink()
-    project.write(".hookline/tests/guard.hooktest.json", "{}")
 
 
 TO_REVIEW = """\
 PROJECT: 4 things to review
-    BeforeTool guard: hooks/guard.sh has changed since it was reviewed
+    BeforeTool guard: its entry in the settings has changed since it was reviewed
     BeforeTool new: nobody has reviewed it
-    BeforeTool old: it is no longer there
+    BeforeTool old: it is no longer in the settings
     strict or required: the project's settings have changed
 `hookline trust` shows them, and asks
 """
 SECOND = """\
-PROJECT  2 hooks, which name 2 files of the project
+PROJECT  2 hooks, 2 files
 
   changed since it was trusted on TIME:
-    BeforeTool guard: hooks/guard.sh has changed since it was reviewed
+    BeforeTool guard: its entry in the settings has changed since it was reviewed
     BeforeTool new: nobody has reviewed it
-    BeforeTool old: it is no longer there
+    BeforeTool old: it is no longer in the settings
     strict or required: the project's settings have changed
 
-    @@ -2,4 +2,4 @@
+BeforeTool guard  changed
+    @@ -2,3 +2,4 @@
      hooks/guard.sh
-     BeforeTool
-    -hooks/old.sh 'a b'
-    -the project is strict
+     name: guard
+    +timeout: 7
+     run by: SHELL
+
+BeforeTool new  new
+    @@ -0,0 +1,5 @@
+    +matcher: *
     +hooks/new.sh
-    +the project requires guard
+    +name: new
+    +run by: SHELL
+    +runs from the copy that this review makes
+
+BeforeTool old  removed
+    @@ -1,5 +0,0 @@
+    -matcher: *
+    -hooks/old.sh 'a b'
+    -name: old
+    -run by: SHELL
+    -arguments, not covered: a b
+
+    @@ -1 +1 @@
+    -the project is strict
+    +the project requires new
 
 hooks/guard.sh
     @@ -1,2 +1,2 @@
@@ -257,24 +305,26 @@ hooks/guard.sh
     -exit 2
     +exit 1
 
-hooks/old.sh  gone
-    @@ -1 +0,0 @@
-    -#!/bin/sh
-
 hooks/new.sh  new
     @@ -0,0 +1 @@
     +#!/bin/sh
 
-trusted until anything of this changes; recorded in FILE
+hooks/old.sh  leaves
+    @@ -1 +0,0 @@
+    -#!/bin/sh
+
+to trust: 1 guard, 1 other hook of PROJECT
+What a script composes when it runs, no review sees.
+trusted until anything of this changes; kept in FOLDER
 `hookline untrust --cwd .` takes it back
-`hookline test --cwd .` runs their tests
+the guards have no tests; `hookline test --record` writes one
 """
 
 
 def test_what_is_to_review_is_named_and_then_shown_as_changes(here: Project, call: Call) -> None:
     first = shown(call("trust", "--yes").out, here)
-    assert "    hooks/old.sh 'a b'\n    the project is strict\n\nhooks/guard.sh\n" in first
-    assert first.endswith("recorded in FILE\n`hookline untrust` takes it back\n")
+    assert "    arguments, not covered: a b\n    the project is strict\n\nhooks/guard.sh" in first
+    assert first.endswith("kept in FOLDER\n`hookline untrust` takes it back\n")
     change(here)
     done = call("trust", "--check")
     assert (done.status, shown(done.out, here)) == (1, TO_REVIEW)
@@ -295,7 +345,8 @@ def test_the_document_has_all_that_is_to_review(here: Project, call: Call) -> No
     assert (done.status, document["project"]) == (1, str(here.path))
     assert (document["trusted"], len(document["to_review"])) == (False, 4)
     assert document["trusted_at"].startswith("20")
-    assert (document["strict"], document["required"]) == (False, ["guard"])
+    assert (document["strict"], document["required"]) == (False, ["new"])
+    assert [hook["guard"] for hook in document["hooks"]] == [False, True]
     assert document["files"].keys() == {"hooks/guard.sh", "hooks/new.sh"}
     assert document["changed_files"] == ["hooks/guard.sh", "hooks/new.sh"]
     assert call("trust", "--json", "--yes", "--check").document["trusted"] is False
@@ -309,102 +360,78 @@ def test_the_document_of_a_review_has_its_own_time(here: Project, call: Call) ->
     assert again["trusted_at"] > first["trusted_at"]
 
 
-UNCOVERED = """\
-not covered: nobody can say beforehand what these run
-  BeforeTool  all
-    make all: what it runs is in other files
-    to have it covered, name the script itself
-
-"""
-
-
-def test_what_nobody_can_review_is_shown_with_what_to_do(here: Project, call: Call) -> None:
-    here.settings(settings("BeforeTool", command_hook("make all", name="all")))
-    done = call("trust", "--yes")
-    assert done.status == 1
-    assert f"\n    make all\n\n{UNCOVERED}trusted until" in done.out
-    assert done.err == (
-        "warning: all does not run: what it runs is not covered; "
-        "look at it and pass --accept-uncovered with --yes\n"
-    )
-    done = call("trust", "--yes", "--json")
-    assert (done.status, done.document["hooks"][0]["uncovered"]) == (1, ["make all"])
-    assert done.err == (
-        "warning: what is not covered was not trusted; look at it, pass --accept-uncovered\n"
-    )
-    assert call("trust", "--yes", "--json", "--accept-uncovered")[0::2] == (0, "")
-    assert call("trust").out.endswith(f"nothing has changed since\n{UNCOVERED}")
-
-
 @pytest.mark.parametrize(
-    ("entry", "lines"),
+    ("hook", "lines"),
     [
-        ({"command": "./a", "args": ["b c"], "type": "command"}, ["./a 'b c'"]),
-        ({"prompt": "Is it\nsafe?"}, ["asks a model:", "Is it", "safe?"]),
+        (command_hook("./a", args=["b c"]), ["./a 'b c'"]),
+        ({"type": "prompt", "prompt": "Is it\nsafe?"}, ["asks a model:", "Is it", "safe?"]),
         (
-            {"url": "https://x", "headers": {"K": "$V"}, "allowed_env": ["V", "W"]},
+            {
+                "type": "http",
+                "url": "https://x",
+                "headers": {"K": "$V"},
+                "allowedEnvVars": ["V", "W"],
+            },
             ["sends the event to https://x", "K: $V", "its headers may name V, W"],
         ),
-        ({"url": "https://x"}, ["sends the event to https://x"]),
         (
-            {"command": "a", "env": {"B": "1"}, "timeout": 5, "condition": "Bash(x)"},
-            ["a", "B=1", "timeout: 5", "if: Bash(x)"],
-        ),
-        (
-            {"command": "a", "background": True, "plugin_root": "/p", "continue_on_block": True},
-            ["a", "async: True", "plugin: /p", "continueOnBlock: True"],
+            command_hook("a", timeout=5, **{"if": "Bash(x)", "async": True}),
+            ["a", "timeout: 5000", "if: Bash(x)", "async: True"],
         ),
     ],
+    ids=["arguments", "prompt", "http", "fields"],
 )
-def test_all_that_a_hook_would_do_is_described(entry: dict[str, Any], lines: list[str]) -> None:
-    named = {"event": "BeforeTool", "matcher": "x", "name": "h"}
-    assert _describe_hook(ReviewedHook(entry=named | entry)) == lines
-    disabled = _describe_hook(ReviewedHook(entry=named | entry, enabled=False))
-    assert disabled == [*lines, "disabled: by the project"]
+def test_all_that_a_hook_would_do_is_described(
+    here: Project, call: Call, hook: dict[str, Any], lines: list[str]
+) -> None:
+    data = settings("PreToolUse", {"name": "h", **hook})
+    here.settings({})
+    here.settings(data, file=".claude/settings.json")
+    out = call("trust", "--claude").out
+    assert [line for line in lines if f"\n    {line}\n" not in out] == []
+    here.settings({**data, "disableAllHooks": True}, file=".claude/settings.json")
+    assert "\n    disabled: by the project\n" in call("trust", "--claude").out
 
 
-def test_what_a_project_asks_for_and_says_of_tools_is_described() -> None:
+def test_what_a_project_asks_for_and_says_of_tools_is_described(here: Project, call: Call) -> None:
     put: dict[str, Any] = {"name": "Write", "fields": {"path": "file_path"}}
-    tools = {"sh": {"name": "Bash"}, "put": put}
-    review = Review(project="/p", hooks=(), files={}, required=("a", "b"), tools=tools)
-    say = "the project says that the tool"
-    assert _describe_project(review) == [
-        "the project requires a, b",
-        f"{say} sh is Bash in Claude Code",
-        f"{say} put is Write in Claude Code, fields {{'path': 'file_path'}}",
-    ]
-    strict = Review(project="/p", hooks=(), files={}, strict=True)
-    assert _describe_project(strict) == ["the project is strict"]
+    here.settings({"hooks": {"required": ["a", "b"], "tools": {"sh": "Bash", "put": put}}})
+    say = "    the project says that the tool"
+    out = call("trust").out
+    assert (
+        "    the project requires a, b\n"
+        f"{say} sh is Bash in Claude Code\n"
+        f"{say} put is Write in Claude Code, fields {{'path': ['file_path']}}\n"
+    ) in out
 
 
 @pytest.mark.parametrize(
     ("asked", "unreviewed"),
     [
-        ({}, []),
-        ({"strict": True}, ["strict or required: nobody has reviewed what the project asks for"]),
+        ({"strict": True}, "strict or required: nobody has reviewed what the project asks for"),
         (
-            {"required": ("a",)},
-            ["strict or required: nobody has reviewed what the project asks for"],
+            {"hooks": {"required": ["a"]}},
+            "strict or required: nobody has reviewed what the project asks for",
         ),
         (
-            {"tools": {"sh": {"name": "Bash"}}},
-            ["hooks.tools: nobody has reviewed what the project says of the host's tools"],
+            {"hooks": {"tools": {"sh": "Bash"}}},
+            "hooks.tools: nobody has reviewed what the project says of the host's tools",
         ),
-        ({"tests": ("t.json",)}, ["t.json: nobody has reviewed this test"]),
     ],
 )
-def test_whatever_nobody_has_reviewed_is_listed(
-    asked: dict[str, Any], unreviewed: list[str]
+def test_whatever_a_project_asks_for_is_listed(
+    here: Project, call: Call, asked: dict[str, Any], unreviewed: str
 ) -> None:
-    assert [*_list_unreviewed(Review(project="/p", hooks=(), files={}, **asked))] == unreviewed
+    here.settings(asked)
+    assert call("trust", "--json").document["to_review"] == [unreviewed]
 
 
-def test_lines_that_went_and_came_have_their_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    terminal = Terminal()
-    _show_diff(Screen(terminal, None), ["a"], ["b"])
-    assert "\x1b[1;31m-a\x1b[0m\n" in terminal.getvalue()
-    assert "\x1b[32m+b\x1b[0m\n\n" in terminal.getvalue()
+def test_lines_that_went_and_came_have_their_colours(guarded: Project) -> None:
+    hookline("trust", "--yes", cwd=guarded.path)
+    guarded.script("hooks/guard.sh", "#!/bin/sh\necho never >&2\nexit 2\n")
+    done = on_terminal("trust", cwd=guarded.path, typed=b"n\n")
+    assert "\x1b[1;31m-echo no >&2\x1b[0m\n" in done.out
+    assert "\x1b[32m+echo never >&2\x1b[0m\n" in done.out
 
 
 def test_a_test_that_brings_code_is_reviewed_and_no_other(here: Project, call: Call) -> None:
@@ -416,10 +443,21 @@ def test_a_test_that_brings_code_is_reviewed_and_no_other(here: Project, call: C
     assert "b.hooktest.json: nobody has reviewed this test" in document["to_review"]
 
 
-@pytest.mark.parametrize("stdin", [None, io.StringIO("y\n")])
-def test_nobody_is_asked_where_nobody_can_type(
-    stdin: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+def test_nobody_is_asked_where_nobody_can_type(guarded: Project) -> None:
+    done = hookline("trust", cwd=guarded.path, stdin="y\n")
+    assert (done.status, "nobody can be asked without a terminal" in done.err) == (1, True)
+    assert hookline(*WRITE, cwd=guarded.path).status == 0
+
+
+def test_files_that_scripts_name_outside_the_review_are_pointed_at(
+    here: Project, call: Call
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(CommandError, match="nobody can be asked without a terminal"):
-        _agrees(Screen(Terminal(), None), "Let them run?")
+    here.write("data/rules.json", "{}")
+    here.script("hooks/guard.sh", "#!/bin/sh\ngrep -q x data/rules.json\n")
+    hint = "hooks/guard.sh, line 2, names data/rules.json: not covered; `covers` adds it"
+    assert f"look at: {hint}\n" in call("trust").out
+    assert call("trust", "--json").document["hooks"][0]["hints"] == [hint]
+    guard = command_hook("hooks/guard.sh", name="guard", covers=["data/*.json"])
+    here.settings(settings("BeforeTool", guard))
+    document = call("trust", "--json").document
+    assert (document["hooks"][0]["hints"], "data/rules.json" in document["files"]) == ([], True)

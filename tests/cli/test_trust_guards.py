@@ -1,17 +1,17 @@
-"""What ``trust``, ``list`` and ``fire`` say about guards, and about what no review covers."""
+"""What ``trust``, ``list``, ``fire`` and ``disable`` say about guards and their reviews."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import hookline, on_terminal
+from tests.cli.command import hookline
 from tests.cli.conftest import Call
-from tests.guards.project import DENYING, PASSING, guard_project, hook, settings_of
+from tests.guards.project import PASSING, guard_project, hook, settings_of
 from tests.harness.scratch import Project
 
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
-UNCOVERED = '"$(git rev-parse --show-toplevel)/hooks/guard.sh"'
 
 
 @pytest.fixture
@@ -37,63 +37,48 @@ def test_check_tells_whether_anything_needs_a_review(guarded: Project) -> None:
     assert hookline("trust", "--check", "--yes", cwd=guarded.path).status == 1
 
 
-def test_a_project_without_hooks_passes_the_check(project: Project) -> None:
-    assert hookline("trust", "--check", cwd=project.path).status == 0
-
-
-def test_fire_blocks_for_a_guard_that_was_deleted_and_says_what_to_do(guarded: Project) -> None:
+def test_a_guard_that_was_deleted_goes_on_until_a_review_without_it(guarded: Project) -> None:
     hookline("trust", "--yes", cwd=guarded.path)
     guarded.settings({"hooks": {}})
     done = hookline(*WRITE, cwd=guarded.path)
     assert done.status == 2
-    assert "is no longer in the project's settings" in done.err
+    assert "guard: it is no longer in the project's settings; it goes on guarding" in done.err
+    assert "`hookline trust` decides about the change" in done.err
     listed = hookline("list", cwd=guarded.path)
-    assert "guard" in listed.out
-    assert "blocks" in listed.out
+    assert "runs from its reviewed copy" in listed.out
+    assert "it is no longer in the project's settings" in listed.err
     assert hookline("trust", "--check", cwd=guarded.path).status == 1
     reviewed = hookline("trust", "--yes", cwd=guarded.path)
-    assert (reviewed.status, "it is no longer there" in reviewed.out) == (0, True)
+    assert reviewed.status == 0
+    assert "BeforeTool guard  removed\n" in reviewed.out
+    assert "  removed: guard, which guards no more\n" in reviewed.out
     assert hookline(*WRITE, cwd=guarded.path).status == 0
 
 
-def test_what_is_not_covered_is_named_and_asked_for_by_itself(guarded: Project) -> None:
-    guarded.script("hooks/other.sh", DENYING)
-    covered = hook("hooks/other.sh", name="other")
-    guarded.settings(settings_of(hook(UNCOVERED, onFailure="allow"), covered))
-    done = hookline("trust", "--yes", cwd=guarded.path)
-    assert done.status == 1
-    assert "not covered" in done.out
-    assert "$(git rev-parse --show-toplevel)/hooks/guard.sh" in done.out
-    assert "--accept-uncovered" in done.err
-    listed = {h["name"]: h["trusted"] for h in _listed(guarded)}
-    assert listed == {"guard": False, "other": True}
-    done = hookline("trust", "--yes", "--accept-uncovered", cwd=guarded.path)
-    assert done.status == 0
-    assert {h["name"]: h["trusted"] for h in _listed(guarded)} == {"guard": True, "other": True}
-    assert "trusted, not all covered" in hookline("list", cwd=guarded.path).out
-    assert hookline("trust", "--check", cwd=guarded.path).status == 0
-
-
-def _listed(project: Project) -> list[dict[str, object]]:
-    hooks: list[dict[str, object]] = hookline("list", "--json", cwd=project.path).document["hooks"]
-    return hooks
-
-
-@pytest.mark.parametrize(("typed", "status"), [(b"y\ny\n", 0), (b"y\nn\n", 1), (b"n\n", 1)])
-def test_on_a_terminal_there_is_a_second_question(
-    guarded: Project, typed: bytes, status: int
-) -> None:
-    guarded.settings(settings_of(hook(UNCOVERED)))
-    done = on_terminal("trust", cwd=guarded.path, typed=typed)
-    assert done.status == status
-    assert _listed(guarded)[0]["trusted"] is (status == 0)
-
-
-def test_a_guard_that_gives_way_to_what_nobody_can_review_stays_in_force(guarded: Project) -> None:
+def test_list_tells_what_changed_since_when_and_who_decides(guarded: Project) -> None:
     hookline("trust", "--yes", cwd=guarded.path)
-    guarded.settings(settings_of(hook("make guard", onFailure="allow")))
-    assert hookline("trust", "--yes", cwd=guarded.path).status == 1
-    assert hookline(*WRITE, cwd=guarded.path).status == 2
+    guarded.script("hooks/guard.sh", PASSING)
+    done = hookline("list", cwd=guarded.path)
+    assert "  guard                          enabled  write_file\n" in done.out
+    assert re.search(
+        r"guard: hooks/guard.sh has changed since it was reviewed \(changed 20[\d: -]+\); "
+        r"it goes on guarding as it was reviewed on 20\S+; `hookline trust` decides about the change, "
+        r"`hookline untrust` ends the review\n",
+        done.err,
+    )
+    (entry,) = hookline("list", "--json", cwd=guarded.path).document["hooks"]
+    assert (entry["trusted"], entry["from_copy"]) == (True, True)
+
+
+def test_after_a_review_the_guards_tests_run_from_the_copy(guarded: Project) -> None:
+    test = {"event": "BeforeTool", "tool": "write_file", "tool_input": {}}
+    guarded.settings({**test, "expect": {"decision": "deny"}}, file="guard.hooktest.json")
+    done = hookline("trust", "--yes", cwd=guarded.path)
+    assert (done.status, done.out.endswith("1 test passed, from the copy\n")) == (0, True)
+    guarded.script("hooks/guard.sh", PASSING)
+    done = hookline("trust", "--yes", cwd=guarded.path)
+    assert "of 1 test from the copy these fail: guard" in done.err
+    assert "`hookline test` shows why" in done.out
 
 
 @pytest.mark.parametrize("where", ["state", "../PROJECT/state", "."])
@@ -103,9 +88,6 @@ def test_a_store_inside_the_project_is_refused(guarded: Project, where: str) -> 
         done = hookline("trust", "--yes", cwd=guarded.path, **variables)
         assert done.status == 1
         assert "set HOOKLINE_STATE_DIR to a directory outside the project" in done.err
-        fired = hookline(*WRITE, cwd=guarded.path, **variables)
-        assert fired.status == 0
-        assert "not trusted and did not run" in fired.err
     assert not (guarded.path / "state").exists()
 
 
@@ -124,7 +106,8 @@ def test_strict_and_required_on_the_command_line(project: Project, call: Call) -
     assert call(*WRITE, *own).status == 0
     strict = call(*WRITE, *own, "--strict")
     assert (strict.status, "guard failed: exited with code 1" in strict.err) == (2, True)
-    assert call(*WRITE, *own, "--require", "guard").status == 2
+    required = call(*WRITE, *own, "--require", "guard")
+    assert (required.status, "guard failed: exited with code 1" in required.err) == (2, True)
     missing = call(*WRITE, *own, "--require", "guard", "--require", "project:guard")
     assert missing.status == 2
     assert "required hook 'guard' is not in force" in missing.err
@@ -143,23 +126,44 @@ def test_a_script_with_a_byte_that_is_no_text_is_shown_all_the_same(guarded: Pro
     assert "\\xff" in done.out
 
 
-def test_disabling_a_reviewed_guard_in_its_project_says_what_that_means(
+def test_disabling_a_reviewed_guard_in_its_project_does_not_end_it_and_says_so(
     guarded: Project, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(guarded.path)
     assert call("trust", "--yes").status == 0
     done = call("disable", "--project", "guard")
-    assert "what it guards is blocked now" in done.err
-    assert call(*WRITE).status == 2
+    assert "guard was reviewed as a guard and goes on guarding" in done.err
+    fired = call(*WRITE)
+    assert (fired.status, "the project's settings disable it" in fired.err) == (2, True)
+    # A review without it ends it.
     assert call("trust", "--yes").status == 0
     assert call(*WRITE).status == 0
 
 
-def test_check_shows_the_form_that_a_review_covers(guarded: Project, call: Call) -> None:
-    guarded.settings(settings_of(hook(UNCOVERED)))
-    done = call("check", "--cwd", str(guarded.path))
-    assert "a review cannot cover" in done.out
-    assert '"$HOOKLINE_PROJECT_DIR/hooks/guard.sh"' in done.out
+def test_the_user_ends_a_guard_by_disabling_it(
+    guarded: Project, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(guarded.path)
+    assert call("trust", "--yes").status == 0
+    done = call("disable", "guard")
+    assert (done.status, done.err) == (0, "")
+    assert call(*WRITE).status == 0
+    guarded.settings({"hooks": {}})
+    assert call(*WRITE).status == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"), [("hooks/guard.sh | cat", "error"), ("cat /dev/null", "warning")]
+)
+def test_check_judges_an_open_guard_and_shows_the_form_that_is_closed(
+    guarded: Project, call: Call, command: str, severity: str
+) -> None:
+    for on_failure in ("block", "allow"):
+        guarded.settings(settings_of(hook(command, onFailure=on_failure)))
+        done = call("check", "--json", "--cwd", str(guarded.path))
+        (finding,) = [each for each in done.document["findings"] if each["rule"] == "open"]
+        assert finding["severity"] == (severity if on_failure == "block" else "hint")
+        assert ("hooks/guard.sh" if "guard" in command else "hooks/NAME.sh") in finding["remedy"]
 
 
 def test_settings_that_nobody_can_read_are_not_reviewed_away(guarded: Project) -> None:

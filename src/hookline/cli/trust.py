@@ -73,6 +73,9 @@ def run(options: Options, screen: Screen) -> int:
     project = config.get_project_dir()
     looked = config.review_project(_find_tests(project, screen))
     now = looked.review
+    unknown = set(options.accept_open or ()) - {hook.name for hook in now.hooks}
+    if unknown:
+        raise CommandError(f"--accept-open: no hook is named {sorted(unknown)[0]!r}")
     if options.digest is not None and (answer := _answer_digest(options, screen, now)) is not None:
         return answer
     stores = TrustStore.all()
@@ -171,11 +174,7 @@ def _ask(
 ) -> list[ReviewedHook] | None:
     """Ask about the review, then about each open hook; return the open hooks that were refused,
     None if nothing is to be recorded."""
-    accepted = set(options.accept_open or ())
-    unknown = accepted - {hook.name for hook in now.hooks}
-    if unknown:
-        raise CommandError(f"--accept-open: no hook is named {sorted(unknown)[0]!r}")
-    refused = find_refused(now, known, accepted)
+    refused = find_refused(now, known, set(options.accept_open or ()))
     _sum_up(screen, now, known)
     if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from hookline.check import check
 from hookline.wire.hooks import HookSource
-from tests.check.review import ERROR, HINT, WARNING, brief, checked, hook, on, only, review
+from tests.check.review import ERROR, HINT, WARNING, brief, check, checked, hook, on, only, review
 from tests.harness.scratch import Project
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hookline.check import Checked, check
+from hookline.check import Checked
 from hookline.check.findings import Replace
 from hookline.check.fixing import Change, FixError, carry_out, changes, is_fixable
 from hookline.wire.hooks import HookSource
-from tests.check.review import checked, hook, on
+from tests.check.review import check, checked, hook, on
 from tests.harness.scratch import Project
 
 SOURCE = HookSource.PROJECT

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hookline.check import check
 from hookline.check.matchers import find_words, replace_word
 from hookline.wire.hooks import HookSource
 from tests.check.review import (
@@ -12,6 +11,7 @@ from tests.check.review import (
     HINT,
     WARNING,
     brief,
+    check,
     checked,
     hook,
     on,

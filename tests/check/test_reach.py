@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hookline.check import Finding, check
+from hookline.check import Finding
 from hookline.wire.hooks import HookSource
-from tests.check.review import HINT, WARNING, brief, checked, hook, on, only, review
+from tests.check.review import HINT, WARNING, brief, check, checked, hook, on, only, review
 from tests.harness.scratch import Project
 
 
@@ -188,13 +188,6 @@ def test_one_hook_that_is_disabled_is_one(project: Project) -> None:
     settings = {**on("BeforeAgent", hook()), "hooksConfig": {"enabled": False}}
     finding = only(review(project, settings), "disabled")
     assert finding.message == "this disables hooks: 1 hook does not run"
-
-
-def test_what_no_review_covers_is_told_of_a_project_after_a_users_hook(project: Project) -> None:
-    make = on("BeforeAgent", hook("make guard"))
-    findings = layered(project, user=make, project=on("AfterAgent", hook("make it")))
-    found = [each for each in findings if each.kind == "uncovered"]
-    assert [Path(each.file).parent.name for each in found] == ["project"]
 
 
 def test_hooks_on_one_line_are_told_apart(project: Project) -> None:

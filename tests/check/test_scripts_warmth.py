@@ -50,7 +50,7 @@ def test_a_hook_that_asks_to_be_warm_and_cannot_be_says_why(
     project.script("hooks/x.py", PYTHON)
     project.script("hooks/x.sh", "#!/bin/sh\n")
     findings = review(project, on("BeforeAgent", hook(command, warm=True)))
-    finding = only([each for each in findings if each.kind != "uncovered"], "warm")
+    finding = only(findings, "warm")
     assert finding.severity is WARNING
     assert finding.message == f"the hook cannot start warm, so it runs cold: {why}"
 

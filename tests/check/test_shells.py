@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hookline.check import Finding, check
+from hookline.check import Finding
 from hookline.check.scripts import MOST_READ
 from hookline.check.shells import check_syntax
 from hookline.wire.hooks import HookSource
-from tests.check.review import ERROR, WARNING, checked, hook, on, only, review
+from tests.check.review import ERROR, WARNING, check, checked, hook, on, only, review
 from tests.harness.scratch import Project
 
 REPOSITORY = Path(__file__).parents[2]

@@ -342,7 +342,7 @@ def test_how_long_ago_a_hook_ran_is_said_in_one_unit(seconds: float, said: str) 
         event=HookEventName.SESSION_END, hook=hook, matches=lambda _: True, file="/f", line=1
     )
     outcome = Outcome(id="1", time=ended, decision="allow", reason="", duration_ms=5)
-    *_, (title, word, text) = _make_rows(entry, None, outcome, [])
+    *_, (title, word, text) = _make_rows(entry, None, outcome, "")
     assert (title[0], word[0], text) == ("  last run", "allow", (f"{said}, 5 ms", "faint"))
 
 

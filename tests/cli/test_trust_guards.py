@@ -62,8 +62,8 @@ def test_list_tells_what_changed_since_when_and_who_decides(guarded: Project) ->
     assert "  guard                          enabled  write_file\n" in done.out
     assert re.search(
         r"guard: hooks/guard.sh has changed since it was reviewed \(changed 20[\d: -]+\); "
-        r"it goes on guarding as it was reviewed on 20\S+; `hookline trust` decides about the change, "
-        r"`hookline untrust` ends the review\n",
+        r"it goes on guarding as it was reviewed on 20\S+; `hookline trust` decides about "
+        r"the change, `hookline untrust` ends the review\n",
         done.err,
     )
     (entry,) = hookline("list", "--json", cwd=guarded.path).document["hooks"]

@@ -16,6 +16,7 @@ from hookline.pipeline.jsonc import Document, Path, value_at
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.pipeline.settings import (
     GivenTrust,
+    Required,
     SettingsFile,
     SettingsFileError,
     combine,
@@ -171,6 +172,7 @@ class Checked(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tools: "Mapping[str, ToolAlias]"
     declared: frozenset[str]
     private_hosts: tuple[str, ...]
+    required: tuple[Required, ...]
     unread: tuple[str, ...]
     cwd: str
     project_dir: str
@@ -248,6 +250,7 @@ def read(
         tools=sources.tools,
         declared=frozenset(name for layer in layers for name in layer.tool_names),
         private_hosts=settings.private_hosts,
+        required=settings.required,
         unread=tuple(path for path in unread if os.path.isfile(path)),
         cwd=cwd,
         project_dir=project_dir,

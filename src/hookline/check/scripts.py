@@ -99,6 +99,7 @@ def check_open(checked: Checked) -> Iterator[Finding]:
     project is an error: it could be changed without a review."""
     from hookline.trust.review import TrustError, look_at
 
+    scripts: set[str] = set()
     for site in checked.commands:
         if site.hook.source is not HookSource.PROJECT:
             continue
@@ -106,7 +107,9 @@ def check_open(checked: Checked) -> Iterator[Finding]:
             found = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
         except TrustError:
             continue
-        is_guard = site.hook.on_failure == "block"
+        is_guard = site.hook.on_failure == "block" or any(
+            demand.is_met_by(site.entry) for demand in checked.required
+        )
         why = found.open or (found.detached if is_guard else "")
         if not why:
             continue
@@ -115,13 +118,15 @@ def check_open(checked: Checked) -> Iterator[Finding]:
             names_something = found.form.named or not found.form.open
             severity = Severity.ERROR if names_something else Severity.WARNING
         what = f"no review vouches for what it starts: {why}"
-        fixes = _move_into_script(checked, site) if is_guard and not found.form.named else ()
+        is_movable = is_guard and not found.form.named
+        fixes = _move_into_script(checked, site, scripts) if is_movable else ()
         yield site.finding("open", severity, ("command",), what, found.remedy, fixes)
 
 
-def _move_into_script(checked: Checked, site: CommandSite) -> tuple[Fix, ...]:
+def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> tuple[Fix, ...]:
     """Return the edits that move a shell command of one line into a script of the hook folder, for
-    a project's settings; none for a command that has to be looked at by a person."""
+    a project's settings; none for a command that has to be looked at by a person. ``taken`` are
+    the scripts of other hooks."""
     hook, command = site.hook, site.hook.command
     if hook.args is not None or "\n" in command or hook.plugin_root is not None:
         return ()
@@ -141,9 +146,10 @@ def _move_into_script(checked: Checked, site: CommandSite) -> tuple[Fix, ...]:
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in hook.name).strip("-")[:40]
     names = (f"{folder}/{stem or 'hook'}{number}.sh" for number in ("", *range(2, 100)))
     free = (name for name in names if not os.path.lexists(f"{checked.project_dir}/{name}"))
-    name = next(free, None)
+    name = next((name for name in free if name not in taken), None)
     if name is None:
         return ()
+    taken.add(name)
     variables = hook_variables(
         project_dir="", cwd="", session_id="", event=site.event.value, hook=hook
     )

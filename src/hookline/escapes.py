@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-# Python calls these printable, but nothing is seen of them.
-_UNSEEN = re.compile(
+# Python calls these printable, but nothing is seen of them. The expressions are compiled with the
+# first text that needs them, as most commands show none.
+_UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
@@ -18,7 +19,7 @@ _OF_EMOJI = "\u200d\ufe0f"
 _PICTURE = (
     "[\xa9\xae\u203c\u2049\u2100-\u27bf\u2900-\u2bff\u3030-\u3299\U0001f000-\U0001faff]\ufe0f?"
 )
-_EMOJI = re.compile(f"{_PICTURE}(?:\u200d{_PICTURE})*|[0-9#*]\ufe0f\u20e3")
+_EMOJI = f"{_PICTURE}(?:\u200d{_PICTURE})*|[0-9#*]\ufe0f\u20e3"
 
 
 def one_line(text: str) -> str:
@@ -29,13 +30,13 @@ def one_line(text: str) -> str:
 def escape_unseen(text: str, escape: Callable[[str], str], *, kept: str = "") -> str:
     """Escape the characters of a text that are not seen as themselves: controls, those that turn
     the direction of text, and invisible ones except within emoji; those in ``kept`` stay."""
-    if text.isprintable() and (text.isascii() or _UNSEEN.search(text) is None):
+    if text.isprintable() and (text.isascii() or re.search(_UNSEEN, text) is None):
         return text
-    within = {at for found in _EMOJI.finditer(text) for at in range(*found.span())}
+    within = {at for found in re.finditer(_EMOJI, text) for at in range(*found.span())}
     return "".join(
         character
         if character in kept
-        or (character.isprintable() and _UNSEEN.match(character) is None)
+        or (character.isprintable() and re.match(_UNSEEN, character) is None)
         or (character in _OF_EMOJI and at in within)
         else escape(character)
         for at, character in enumerate(text)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hookline.config import Config
-from hookline.trust.store import TrustStore
 from hookline.system import HookSystem
+from hookline.trust.store import TrustStore
 from tests.eleven import ONE_EACH
 from tests.examples.toolbox import EXAMPLES
 

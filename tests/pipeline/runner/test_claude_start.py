@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.runner.invocation import make_shell_argv
-
 from hookline.shell.programs import argv_of, find_user_config, hook_variables, started_by
+from hookline.trust.review import review
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookSource, Redaction
+from hookline.wire.hooks import HookSource, Redaction
 from tests.harness.scratch import Project
 from tests.pipeline.runner.claude_hooks import INPUT, claude_hook, run_claude
 from tests.pipeline.runner.planned import run_one, script
@@ -258,36 +259,24 @@ async def test_the_exec_form_starts_the_program_itself(tmp_path: Path) -> None:
     assert result.stdout == f"{os.getpid()} {tmp_path}/x y *\n"
 
 
-def test_a_review_finds_the_script_that_a_plugins_command_names(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("command", "args", "is_open"),
+    [
+        ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh", None, False),
+        ("sh", ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh",), False),
+        ('cat | "$CLAUDE_PLUGIN_ROOT"/hooks/x.sh --strict', None, True),
+    ],
+)
+def test_a_review_finds_the_script_that_a_plugins_command_names(
+    project: Project, command: str, args: tuple[str, ...] | None, is_open: bool
+) -> None:
     project.script("plug ins/guard/hooks/x.sh", "#!/bin/sh\n")
     root = project.path / "plug ins" / "guard"
-    for command, args in (
-        ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh", None),
-        ('cat | "$CLAUDE_PLUGIN_ROOT"/hooks/x.sh --strict', None),
-        ("sh", ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh",)),
-    ):
-        fields = {"source": HookSource.PROJECT, "plugin_root": str(root), "args": args}
-        found = covered(claude_hook(command, **fields), project)
-        assert ([*found.files], found.uncovered) == (["plug ins/guard/hooks/x.sh"], ())
-
-
-def test_a_review_says_in_claude_codes_words_what_to_write_instead(project: Project) -> None:
-    hook = claude_hook("sh $(git rev-parse --show-toplevel)/x.sh", source=HookSource.PROJECT)
-    [found] = covered(hook, project).uncovered
-    assert found.remedy == 'write "$CLAUDE_PROJECT_DIR/x.sh"'
-
-
-def test_a_review_takes_no_variable_for_granted_that_the_hook_does_not_inherit(
-    project: Project,
-) -> None:
-    project.script("evil.sh", "#!/bin/sh\n")
-    hook = claude_hook("sh $OTEL_SERVICE_NAME./evil.sh", source=HookSource.PROJECT)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OTEL_SERVICE_NAME", "mine")
-        found = covered(hook, project)
-    assert [str(each) for each in found.uncovered] == [
-        "$OTEL_SERVICE_NAME./evil.sh: a variable without a known value"
-    ]
+    hook = claude_hook(command, source=HookSource.PROJECT, plugin_root=str(root), args=args)
+    event = HookEventName.BEFORE_TOOL
+    entry = HookRegistryEntry(event=event, hook=hook, matches=lambda _name: True)
+    (found,) = review([entry], project_dir=str(project.path), cwd=str(project.path)).review.hooks
+    assert (found.files, bool(found.open)) == (("plug ins/guard/hooks/x.sh",), is_open)
 
 
 def test_checks_and_measurements_find_that_script_too() -> None:
@@ -296,8 +285,3 @@ def test_checks_and_measurements_find_that_script_too() -> None:
     started = started_by(hook, values, cwd="/p", project_dir="/p", environ={})
     assert started is not None
     assert (started.interpreter, started.script_file) == ("python", "/my plugin/x.py")
-
-
-def covered(hook: CommandHook, project: Project) -> Coverage:
-    here = str(project.path)
-    return cover(hook, HookEventName.BEFORE_TOOL, project_dir=here, cwd=here, environ=os.environ)

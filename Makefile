@@ -93,7 +93,7 @@ bench: $(VENV)/.dev $(ADAPTERS)/.dev  ## measure, beside a baseline; writes benc
 bench-peer: $(VENV)/.dev $(ADAPTERS)/.dev  ## the same workloads on the npm peer; needs Node
 	$(BIN)/python benchmarks/run.py --peer --frameworks $(ADAPTERS)/bin/python
 
-soak: $(VENV)/.dev  ## 30,000 events with hooks that misbehave, and guards that must block: some minutes
+soak: $(VENV)/.dev  ## 30,000 events with hooks that misbehave, and 33,000 guards that quote a model: some minutes
 	$(BIN)/python tools/soak/run.py
 
 soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and networks break

@@ -18,7 +18,10 @@ _SERVER = """
 import json, sys
 for line in sys.stdin.buffer:
     asked = json.loads(line)
-    result = {"content": [{"type": "text", "text": asked["params"]["arguments"]["text"]}]}
+    if asked["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": asked["params"]["arguments"]["text"]}]}
+    else:
+        result = {"tools": [{"name": "echo"}]}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
     sys.stdout.write(json.dumps(answer) + "\\n")
     sys.stdout.flush()
@@ -34,7 +37,8 @@ def proxied(environment: Environment, scratch: Path, stack: ExitStack) -> Group:
         json.dumps({"hooks": {"BeforeTool": [{"matcher": "write_file", "hooks": [hook]}]}})
     )
     direct = [str(environment.python), str(server)]
-    proxy = [str(environment.hookline), "mcp", "--settings", str(settings), "--", *direct]
+    options = ["--name", "echo", "--settings", str(settings)]
+    proxy = [str(environment.hookline), "mcp", *options, "--", *direct]
     return Group(
         200,
         [

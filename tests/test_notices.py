@@ -1,11 +1,13 @@
 """Warnings reach Python's logging, unless a command hears them itself."""
 
+import logging
 import subprocess
 import sys
 
 import pytest
 
-from hookline.notices import Notice, describe_traceback, heard_warnings, one_line, warn
+from hookline.escapes import one_line
+from hookline.notices import Notice, describe_traceback, heard_warnings, warn
 
 
 def test_a_warning_is_logged_with_the_error_it_comes_from(caplog: pytest.LogCaptureFixture) -> None:
@@ -81,15 +83,31 @@ def test_a_message_of_an_error_cannot_forge_a_line_of_the_log(
     assert caplog.messages == [r"one\ntwo"]
 
 
-def test_logging_is_loaded_by_the_first_warning_only() -> None:
+def test_a_program_without_logging_reads_warnings_on_stderr_and_loads_nothing() -> None:
     code = """
 import sys
 from hookline.notices import heard_warnings, warn
 with heard_warnings():
     warn("heard")
-print("logging" in sys.modules)
-warn("logged")
-print("logging" in sys.modules)
+before = set(sys.modules)
+warn("one\\ntwo")
+warn("cannot write", error=OSError("disk full"))
+print(set(sys.modules) - before)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout.split(), done.stderr) == (["False", "True"], "logged\n")
+    assert done.stdout == "set()\n"
+    assert done.stderr == "one\\ntwo\ncannot write: OSError: disk full\n"
+
+
+def test_a_log_that_cannot_be_written_raises_nothing() -> None:
+    class Broken(logging.Handler):
+        def emit(self, _record: logging.LogRecord) -> None:
+            raise OSError("no descriptor left")
+
+    logger, broken = logging.getLogger("hookline"), Broken()
+    logger.addHandler(broken)
+    try:
+        warn("a hook failed")
+        warn("a hook failed", error=OSError("disk full"))
+    finally:
+        logger.removeHandler(broken)

@@ -32,6 +32,7 @@ PUBLIC = [
     "InvalidPayloadError",
     "Judge",
     "MessageBus",
+    "NoFolderError",
     "PreCompressTrigger",
     "ProcessedHookResult",
     "Redaction",

@@ -17,6 +17,7 @@ from hookline.errors import (
     InvalidHookError,
     UnknownEventError,
 )
+from hookline.front import Hooks
 from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
@@ -326,15 +327,22 @@ async def test_a_hook_given_in_code_may_fail_closed(tmp_path: Path) -> None:
     assert processed.final_output.get_blocking_error().reason.startswith("guard failed: ")
 
 
-async def test_a_bad_matcher_in_code_is_warned_of_and_must_equal_the_name(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_matcher_in_code_that_is_no_pattern_raises_where_it_is_registered(
+    tmp_path: Path,
 ) -> None:
-    system = await started(tmp_path / "w")
-    system.register_hook("BeforeTool", deny, matcher="[read")
-    assert "hook 'deny': matcher '[read' is not a regular expression" in caplog.text
-    handler = system.get_event_handler()
-    assert (await handler.fire_before_tool_event("read", {})).plan is None
-    assert (await handler.fire_before_tool_event("[read", {})).plan is not None
+    system, hooks = await started(tmp_path / "w"), Hooks()
+    why = r"the matcher of 'deny': '\[read' is not a regular expression \(.*\); correct it"
+    for register in (
+        lambda: system.register_hook("BeforeTool", deny, matcher="[read"),
+        lambda: system.hook("BeforeTool", matcher="[read")(deny),
+        lambda: hooks.on("BeforeTool", matcher="[read")(deny),
+    ):
+        with pytest.raises(InvalidHookError, match=why):
+            register()
+    command = {"type": "command", "command": "true", "name": "deny"}
+    with pytest.raises(InvalidHookError, match=why):
+        system.register_hook("BeforeTool", command, matcher="[read")
+    assert system.get_all_hooks() == ()
 
 
 def subscriptions(bus: InProcessMessageBus) -> int:

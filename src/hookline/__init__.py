@@ -20,6 +20,7 @@ _HOMES = {
         "HooklineError",
         "InvalidHookError",
         "InvalidPayloadError",
+        "NoFolderError",
         "StoppedByHook",
         "TranslationError",
         "UnknownEventError",

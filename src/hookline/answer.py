@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from hookline.errors import TranslationError
+from hookline.escapes import one_line
 from hookline.fired import FiredEvent
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.outputs import (
@@ -28,6 +29,7 @@ from hookline.wire.outputs import (
     change_tool_input,
     create_hook_output,
     find_fault,
+    read_mode,
     read_removed,
 )
 from hookline.wire.results import (
@@ -192,7 +194,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             reason = f", {result.error or reason}" if result.failed else ""
             did.append(f"{result.hook.name}: {word}{reason}")
         hooks = f" ({'; '.join(did)})" if did else ""
-        return f"<Answer to {self.event or 'no event'}{of}: {self.word}{why}{hooks}>"
+        return one_line(f"<Answer to {self.event or 'no event'}{of}: {self.word}{why}{hooks}>")
 
     @property
     def raw(self) -> ProcessedHookResult:
@@ -597,8 +599,8 @@ def _read_tool_config(given: Mapping[str, Any]) -> Any:
     return request.get("toolConfig") if isinstance(request, dict) else None
 
 
-def _read_mode(config: Any) -> str:
-    return str(config.get("mode", "")).upper() if isinstance(config, dict) else ""
+def _read_mode(config: Any) -> str | None:
+    return read_mode(config.get("mode")) if isinstance(config, dict) else None
 
 
 def _select_names(config: Any, available: Any) -> Any:

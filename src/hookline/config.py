@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
+from hookline.errors import NoFolderError
 from hookline.notices import warn
 from hookline.pipeline.layers import Layer, ReadSources
 from hookline.pipeline.runner.context import RunContext, RunLimits
@@ -203,6 +204,7 @@ class Config:
         self._sources: Sources | None = None
         self._claude: bool | None = None
         self._claude_files: tuple[SettingsFile, ...] = ()
+        self._expects_settings = False
         given = [
             ("Config(hooks=…)", HookSource.PROJECT, hooks),
             ("Config(user_hooks=…)", HookSource.USER, user_hooks),
@@ -221,7 +223,7 @@ class Config:
         self._hook_state = hook_state_dir(self._project_dir)
         self._settings: Settings | None = None
         self._hook_system: HookSystem | None = None
-        self._unregistered: list[tuple[HookRegistryEntry, Problem | None]] = []
+        self._unregistered: list[HookRegistryEntry] = []
         self._lock = threading.RLock()
 
     @classmethod
@@ -243,8 +245,12 @@ class Config:
         project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
         overrides that. With ``copies`` all reviewed hooks that can run from their copies do, not
         only guards. ``claude`` says whether Claude Code's settings are read too; with None,
-        hookline's settings decide. The other options are those of ``Config``.
+        hookline's settings decide. The other options are those of ``Config``. Raises
+        NoFolderError if there is no such directory.
         """
+        for folder in (working_dir, project_dir):
+            if folder and not os.path.isdir(folder):
+                raise NoFolderError(os.fspath(os.path.abspath(folder)))
         here = os.path.abspath(working_dir or os.getcwd())
         home = home_dir()
         found = project_dir or find_project_dir(here, home, claude=claude or False)
@@ -277,6 +283,10 @@ class Config:
         config._claude_files = tuple(claude_files)
         return config
 
+    def expect_settings(self) -> None:
+        """Warn, once, if the settings are read and the project turns out to have none."""
+        self._expects_settings = True
+
     def get_hook_system(self) -> "HookSystem | None":
         """Return the one hook system, created on first use; None when hooks are disabled."""
         if not self.get_enable_hooks():
@@ -289,8 +299,8 @@ class Config:
 
                 system = HookSystem(self)
                 waiting, self._unregistered = self._unregistered, []
-                for entry, fault in waiting:
-                    system.add_hook(entry, fault)
+                for entry in waiting:
+                    system.add_hook(entry)
                 self._hook_system = system
             return self._hook_system
 
@@ -304,12 +314,12 @@ class Config:
         system is created. Raises UnknownEventError or InvalidHookError at once."""
         from hookline.system import read_hook
 
-        read = read_hook(event, hook, **options)
+        entry = read_hook(event, hook, **options)
         with self._lock:
             if self._hook_system is None:
-                self._unregistered.append(read)
+                self._unregistered.append(entry)
             else:
-                self._hook_system.add_hook(*read)
+                self._hook_system.add_hook(entry)
 
     def dispose(self) -> None:
         """End the hook system's helper processes, and async hooks that still run; calls under way
@@ -590,7 +600,25 @@ class Config:
             told = (_explain_no_judge(entry) for entry in asking)
             settings = msgspec.structs.replace(settings, problems=(*settings.problems, *told))
         self._settings = settings
+        if self._expects_settings:
+            self._expects_settings = False
+            self._tell_missing()
         return settings
+
+    def _tell_missing(self) -> None:
+        """Warn if there is no settings file of the project; or none of those that code named."""
+        files = [file for file in self.get_sources() if file.source is not HookSource.SYSTEM]
+        of_project = [file for file in files if file.source is HookSource.PROJECT]
+        if any(os.path.lexists(file.path) for file in of_project or files):
+            return
+        told = f"{self._project_dir} has no hook settings"
+        if not of_project:
+            told = f"there is no settings file {' or '.join(file.path for file in files)}"
+        unread = self.get_unread()
+        remedy = "`hookline init` makes a first hook"
+        if unread:
+            remedy = f"hooks of Claude Code are in {', '.join(unread)}: load them with claude=True"
+        warn(f"{told}, so none of its hooks run; {remedy}")
 
     def keep_settings(self, settings: Settings) -> None:
         """Put earlier settings back in force, because those read since may not be used."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hookline.answer import ProcessedHookResult
 from hookline.errors import HooklineError
 from hookline.forking import owned_by_process
+from hookline.hiding import Secrets
 from hookline.notices import Notice
 from hookline.notices import warn as warn_people
 from hookline.places import user_state_dir
@@ -26,8 +27,6 @@ from hookline.wire.results import HookExecutionResult
 # Only a trace needs pathlib: Python 3.11 takes longer to load it than a hook runs.
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from hookline.hiding import Secrets
 
 Record: TypeAlias = dict[str, Any]
 Sink: TypeAlias = Callable[[Record], None]
@@ -157,8 +156,6 @@ class DebugLogger:
 
     def _warn_of_hook(self, result: HookExecutionResult, common: Record) -> None:
         if env := getattr(result.hook, "env", None):
-            from hookline.hiding import Secrets
-
             self._secrets = self._secrets or Secrets()
             self._secrets.learn(env)
         who = f"hook {result.hook.name!r} on {result.event_name.value}"
@@ -169,12 +166,14 @@ class DebugLogger:
 
     def _warn_people(self, message: str, kind: str, hook: str) -> None:
         """Log a warning without secrets, as the log may be kept."""
-        from hookline.hiding import Secrets
 
-        message = Secrets(os.environ).hidden(message)
-        if self._secrets is not None:
-            message = self._secrets.hidden(message)
-        self._call_guarded(self._warn, Notice(message, kind, hook))
+        def warn() -> None:
+            hidden = Secrets(os.environ).hidden(message)
+            if self._secrets is not None:
+                hidden = self._secrets.hidden(hidden)
+            self._warn(Notice(hidden, kind, hook))
+
+        self._call_guarded(warn)
 
     def _call_guarded(self, call: Callable[..., object], *arguments: object) -> None:
         try:
@@ -194,8 +193,6 @@ class JsonLinesSink:
     def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
         from pathlib import Path
 
-        from hookline.hiding import Secrets
-
         self.path = Path(path)
         self._max_bytes = max_bytes
         self._secrets = Secrets()
@@ -209,7 +206,7 @@ class JsonLinesSink:
     def __call__(self, record: Record) -> None:
         # The environment may have changed; earlier secrets stay hidden.
         self._secrets.learn(os.environ)
-        line = codec.encode(clip(self._secrets.hidden(record))) + b"\n"
+        line = codec.encode_seen(clip(self._secrets.hidden(record))) + b"\n"
         with self._lock:
             if not self._append(line, rotating=True):
                 self._append(line, rotating=False)

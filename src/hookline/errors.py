@@ -4,6 +4,7 @@ HooklineError
 ├── HookSystemNotInitializedError     the system was used before ``initialize()``
 ├── HookRegistryNotInitializedError   the registry was used before it was loaded
 ├── InvalidHookError                  a hook registered in code cannot run
+├── NoFolderError                     there is no folder to load hooks from
 ├── UnknownEventError                 a name that is not a hook event
 ├── InvalidPayloadError               an event's input lacks a field, or a field has the wrong type
 ├── PayloadEncodingError              an event's input cannot be written as JSON
@@ -60,6 +61,17 @@ class InvalidHookError(HooklineError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(problem)
+
+
+class NoFolderError(HooklineError):
+    """Hooks were to be loaded from a folder that does not exist."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"there is no folder {folder}, so no hooks can be loaded from it; "
+            "name the folder of a project"
+        )
 
 
 class UnknownEventError(HooklineError):

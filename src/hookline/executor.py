@@ -7,13 +7,14 @@ kills running hooks; any other error becomes a failure envelope, and a denial if
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.debuglog import DebugLogger
-from hookline.errors import EXHAUSTED, EventHeldError, UnknownEventError
+from hookline.errors import EXHAUSTED, EventHeldError, UnknownEventError, message_of
 from hookline.fired import FiredEvent, Session, build_payload, read_fired_event
 from hookline.notices import warn
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
@@ -204,22 +205,26 @@ class LocalExecutor:
             code=failure.code,
             stage=stage,
         )
-        if fired is None or not self._must_block(error, fired):
+        if not self._must_block(error, fired):
             return process_common_hook_output_fields(envelope, fired)
-        call = None
-        if fired.spec.model and fired.values:
-            call = ModelCall(self.get_translator(), fired.values[0])
-        return deny_failed(envelope, fired, call)
+        return deny_failed(envelope, fired, self.get_translator)
 
-    def _must_block(self, error: Exception, fired: FiredEvent) -> bool:
-        if isinstance(error, EventHeldError) or self.session.is_strict():
+    def _must_block(self, error: Exception, fired: FiredEvent | None) -> bool:
+        lacks = is_exhausted(error)
+        if fired is None and not lacks:
+            # What is no event has no hooks; but a name may be one that could not be looked up.
+            return False
+        if fired is not None and (isinstance(error, EventHeldError) or self.session.is_strict()):
             return True
+        event, target = None if fired is None else fired.event, None
         try:
             # An event whose input could not be read has no target.
-            target = fired.matched if fired.values else None
-            return self._planner.must_answer(fired.event, target, is_exhausted=is_exhausted(error))
-        except Exception:
-            return False
+            if fired is not None and fired.values:
+                with suppress(Exception):
+                    target = fired.matched
+            return self._planner.must_answer(event, target, is_exhausted=lacks)
+        except Exception as again:
+            return lacks or is_exhausted(again)
 
     def _add_late_texts(self, answer: Answer, fired: FiredEvent, late: "LateTexts") -> Answer:
         """Add the texts of async hooks that have ended since; if the turn is blocked, the next
@@ -355,17 +360,28 @@ class LateEnds:
 
 
 def is_exhausted(error: Exception) -> bool:
-    """True if the system ran out of a resource, which says nothing about the event."""
-    return isinstance(error, OSError) and error.errno in EXHAUSTED
+    """True if the process ran out of a resource, which says nothing about the event. Without a
+    descriptor nothing can be imported; without a thread Python raises a plain RuntimeError."""
+    if isinstance(error, OSError):
+        return error.errno in EXHAUSTED
+    is_threadless = type(error) is RuntimeError and "start new thread" in message_of(error)
+    return is_threadless or isinstance(error, ImportError | MemoryError)
 
 
 def deny_failed(
-    envelope: AggregatedHookResult, fired: FiredEvent, call: ModelCall | None = None
+    envelope: AggregatedHookResult,
+    fired: FiredEvent | None,
+    get_translator: "Callable[[], HookTranslator]",
 ) -> Answer:
     """Return a denial for an event that failed and must not go on; the failure alone if the event
-    cannot be blocked."""
-    if EVENTS[fired.event].blockable:
+    cannot be blocked. ``fired`` is None if it is not known which event it is."""
+    if fired is None or fired.spec.blockable:
+        event, call = HookEventName.BEFORE_TOOL if fired is None else fired.event, None
+        if fired is not None and fired.spec.model and fired.values:
+            # Without a translator the denial stands, but no response can be made of it.
+            with suppress(Exception):
+                call = ModelCall(get_translator(), fired.values[0])
         denial = {"decision": "deny", "reason": envelope.errors[0].message}
-        final = merge_outputs(fired.event, [denial], call=call)
+        final = merge_outputs(event, [denial], call=call)
         envelope = msgspec.structs.replace(envelope, final_output=final)
     return process_common_hook_output_fields(envelope, fired)

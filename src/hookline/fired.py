@@ -12,6 +12,7 @@ import msgspec
 from hookline.errors import InvalidPayloadError
 from hookline.wire.codec import is_json, show, timestamp
 from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName
+from hookline.wire.tools import name_mcp_tool
 from hookline.wire.validators import ALIASES, read_values
 
 if TYPE_CHECKING:
@@ -91,8 +92,6 @@ class FiredEvent(msgspec.Struct, frozen=True):
         context = context or self.extra.get("mcp_context")
         if not context:
             return self.target
-        from hookline.wire.tools import name_mcp_tool
-
         name = name_mcp_tool(self.target, context)
         return self.target if name == self.target else Target(self.target, name)
 

@@ -26,8 +26,11 @@ import msgspec
 from hookline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.config import Config, PathLike
 from hookline.errors import describe
+from hookline.executor import deny_failed, find_named_event, is_exhausted, read_named_event
 from hookline.fired import FiredEvent
+from hookline.modelcall import ModelCall, ModelGate, ModelOutcome, call_model, open_model_gate
 from hookline.notices import warn
+from hookline.system import run_blocking
 from hookline.toolcall import (
     Confirm,
     Execute,
@@ -60,7 +63,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.config import HookOptions, LoadOptions, Options
-    from hookline.modelcall import ModelGate, ModelOutcome
     from hookline.pipeline.dialects.tools import ToolAlias
     from hookline.pipeline.runner.context import Judge
     from hookline.translate import HookTranslator
@@ -96,6 +98,8 @@ class _Engine:
         self.config = config
         # Wrapped tools by name: a hook can ask for one of them as a tail call.
         self.tools: dict[str, Callable[..., Any]] = {}
+        # Loaded now, as a process without a free descriptor needs it to refuse a model call.
+        config.get_translator()
 
     @functools.cached_property
     def heard(self) -> "_Engine":
@@ -105,8 +109,7 @@ class _Engine:
 
     async def _tell_user(self, answer: Answer) -> None:
         if answer.user_message is not None:
-            told = f"a hook tells the user: {answer.user_message}"
-            self.config.get_debug_logger().warning(told, kind="told-user")
+            self.warn(f"a hook tells the user: {answer.user_message}", kind="told-user")
 
     async def execute(self, fired: FiredEvent) -> Answer:
         try:
@@ -121,20 +124,19 @@ class _Engine:
     def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
         """Warn, and return the answer to an event that could not be fired; it denies if a hook
         must answer."""
-        from hookline.executor import deny_failed, is_exhausted
-
         try:
             system = self.config.get_hook_system()
             if system is not None:
                 return system.fail(error, stage, fired)
             must_block = False
         except Exception:
-            must_block = is_exhausted(error) or self.config.is_strict()
+            is_known = fired is not None
+            must_block = is_exhausted(error) or (is_known and self.config.is_strict())
         warn(f"hooks did not run: {describe(error)}")
         meta = FailureMeta(event_name=fired.event if fired is not None else None)
         envelope = build_failure_envelope(error, stage, meta)
-        if must_block and fired is not None:
-            return deny_failed(envelope, fired)
+        if must_block:
+            return deny_failed(envelope, fired, self.get_translator)
         return process_common_hook_output_fields(envelope, fired)
 
     def find_tool(self, name: str) -> Execute | None:
@@ -142,8 +144,13 @@ class _Engine:
         tool = self.tools.get(name)
         return None if tool is None else functools.partial(call_with, tool)
 
-    def warn(self, message: str) -> None:
-        self.config.get_debug_logger().warning(message)
+    def warn(self, message: str, kind: str = "") -> None:
+        try:
+            log = self.config.get_debug_logger()
+        except Exception:
+            warn(message)
+        else:
+            log.warning(message, kind=kind)
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         try:
@@ -210,9 +217,7 @@ class _ClosedEngine(_OuterEngine):
         answer = await self._engine.execute(fired)
         if answer.word != "failed" or answer.blocked:
             return answer
-        from hookline.executor import deny_failed
-
-        return deny_failed(answer.aggregated, fired)
+        return deny_failed(answer.aggregated, fired, self.get_translator)
 
 
 class _WordedEngine(_OuterEngine):
@@ -247,8 +252,6 @@ class _BlockingEngine(_Engine):
     async def settle(self, value: Any) -> Any:
         if not isawaitable(value):
             return value
-        from hookline.system import run_blocking
-
         return run_blocking(lambda: super(_BlockingEngine, self).settle(value))
 
 
@@ -352,8 +355,6 @@ class Face:
 
     async def fire(self, event: EventName | str, input: Mapping[str, Any]) -> Answer:
         """Fire an event by its name, with its fields as a mapping."""
-        from hookline.executor import find_named_event, read_named_event
-
         narrowed = None
         try:
             narrowed = find_named_event(event)
@@ -366,12 +367,11 @@ class Face:
         """Fire an event under Claude Code's name for it (SubagentStop, say), with Claude Code's
         fields. Hooks in Claude Code's format run; if hookline has the event too (PreToolUse), all
         matching hooks run."""
-        from hookline.executor import find_named_event
-        from hookline.pipeline.dialects.claude.reading import read_claude_event
-
         event = None
         try:
             event = find_named_event(name)
+            from hookline.pipeline.dialects.claude.reading import read_claude_event
+
             tools = self._engine.config.get_tools()
             fired = read_claude_event(name, self._add_session(fields), tools)
         except Exception as error:
@@ -467,15 +467,13 @@ class Face:
 
     async def model_gate(
         self, request: Any, *, available_tools: Sequence[str] | None = None
-    ) -> "ModelGate":
+    ) -> ModelGate:
         """Do the first half of ``model_call``, for callers who call the model themselves.
 
         ``gate.outcome`` is the result to use if the model must not be called, else None;
         ``gate.request`` is the request to send, ``gate.allowed`` the tools it may call. Call
         ``gate.finish()`` with the complete response afterwards.
         """
-        from hookline.modelcall import ModelCall, open_model_gate
-
         names = None if available_tools is None else list(available_tools)
         call = ModelCall(
             request=request,
@@ -509,8 +507,6 @@ class Face:
         hooks exist, the chunks are held back until the response is complete. Exceptions of the
         client go on to the caller.
         """
-        from hookline.modelcall import call_model
-
         return await call_model(
             self._engine,
             create,
@@ -528,7 +524,10 @@ class Face:
         """True if an adapter need not fire these events now: no hook would answer them, and the
         log does not record events without hooks."""
         engine = self._engine
-        if engine.config.get_debug_logger().enabled:
+        try:
+            if engine.config.get_debug_logger().enabled:
+                return False
+        except Exception:
             return False
         return not any(engine.may_answer(event, target) for event in events)
 
@@ -707,18 +706,20 @@ class Hooks(HookSession):
         The project's hooks run if the user has trusted them (``hookline trust``); ``trusted``
         overrides that. ``settings_files`` replace the files that would be found, and need no
         trust. With ``claude`` Claude Code's settings are read too; ``plugins`` are folders of
-        Claude Code plugins.
+        Claude Code plugins. Raises NoFolderError if there is no such directory; if it has no
+        settings, the first event warns of that.
         """
-        return cls.of(
-            Config.load(
-                directory,
-                project_dir=project_dir,
-                settings_files=settings_files,
-                trusted=trusted,
-                claude=claude,
-                **options,
-            )
+        config = Config.load(
+            directory,
+            project_dir=project_dir,
+            settings_files=settings_files,
+            trusted=trusted,
+            claude=claude,
+            **options,
         )
+        if directory is not None or project_dir is not None or settings_files:
+            config.expect_settings()
+        return cls.of(config)
 
     @classmethod
     def of(cls, config: Config) -> "Hooks":
@@ -844,7 +845,7 @@ class SyncToolGate:
 class SyncModelGate:
     """A ``ModelGate`` for code that does not await."""
 
-    def __init__(self, gate: "ModelGate") -> None:
+    def __init__(self, gate: ModelGate) -> None:
         self._gate = gate
         self.request, self.allowed, self.outcome = gate.request, gate.allowed, gate.outcome
         self.refuse_calls = gate.refuse_calls
@@ -854,7 +855,7 @@ class SyncModelGate:
         """True if AfterModel hooks exist."""
         return self._gate.holds_back
 
-    def finish(self, response: Any) -> "ModelOutcome":
+    def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks answer."""
         return complete(self._gate.finish(response))
 

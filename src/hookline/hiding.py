@@ -6,6 +6,7 @@ secret stands in a longer text. The time is proportional to the length of the te
 """
 
 import re
+from binascii import b2a_base64
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -114,8 +115,6 @@ class Secrets:
 
 
 def _read_secret(value: str, name: str) -> _Secret:
-    from binascii import b2a_base64
-
     raw = value.encode("utf-8", "surrogatepass")
     certain = []
     for before in range(3):
@@ -155,8 +154,9 @@ class _Unescaped:
             add_plain(found.start())
             high, low, unit, byte, named, percent = found.groups()
             if high:
-                pair = bytes.fromhex(high + low).decode("utf-16-be")
-                meant = pair.encode()
+                # Decoding UTF-16 would import a codec.
+                pair = 0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)
+                meant = chr(pair).encode()
             elif unit:
                 meant = chr(int(unit, 16)).encode("utf-8", "surrogatepass")
             elif byte or percent:

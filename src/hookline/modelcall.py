@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline import modelstreams as streams
 from hookline.answer import Answer
 from hookline.errors import TranslationError
 from hookline.fired import FiredEvent
@@ -180,6 +181,9 @@ async def open_model_gate(firing: Firing, call: ModelCall) -> ModelGate:
     selection = await firing.execute(event)
     if selection.stopped:
         return ModelGate(firing, call, call.request, outcome=_make_outcome(selection))
+    if selection.denied and any(error.hook is None for error in selection.errors):
+        # No hook forbids the tools: the engine failed, and a hook must answer.
+        return ModelGate(firing, call, call.request, outcome=_refuse_unselected(selection))
     request, allowed = selection.request, selection.tools
     before = await firing.execute(call.event(HookEventName.BEFORE_MODEL, request))
     if before.blocked:
@@ -202,6 +206,14 @@ def add_system_message(translator: "HookTranslator", request: Any, message: str)
     else:
         added = {"role": "user", "content": f"[System] {message}"}
     return translator.from_hook_llm_request({"messages": [*shown, added]}, request)
+
+
+def _refuse_unselected(answer: Answer) -> ModelOutcome:
+    """Return the outcome of a call whose tools could not be selected."""
+    assert answer.final_output is not None
+    reason = answer.reason or ""
+    response = answer.final_output.get_empty_response(reason)
+    return ModelOutcome(response=response, blocked=True, reason=reason)
 
 
 def _make_outcome(answer: Answer) -> ModelOutcome:
@@ -236,8 +248,6 @@ async def call_model(
         response = client.as_own(_report_outcome(firing, gate, gate.outcome))
         if not given.get("stream"):
             return response
-        from hookline import modelstreams as streams
-
         return streams.HeldStream(streams.split_response(response))
     arguments = (
         given if gate.request is shown else client.arguments(gate.request, given, firing.warn)
@@ -268,8 +278,6 @@ async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: M
     """Return the stream that the caller reads; the client's own if no hook is concerned."""
     if not gate.holds_back and gate.allowed is None:
         return stream
-    from hookline import modelstreams as streams
-
     if not gate.holds_back:
         is_async = streams.is_async_stream(stream)
         kind = streams.AsyncFilteredStream if is_async else streams.FilteredStream
@@ -308,10 +316,8 @@ async def _refuse_async_stream(answer: Awaitable[Any]) -> Any:
     must be awaited."""
     value = await answer
     if hasattr(value, "__aiter__"):
-        from hookline.modelstreams import aclose_stream
-
         # Closed here, in the event loop that it belongs to.
-        await aclose_stream(value)
+        await streams.aclose_stream(value)
         raise _make_stream_error()
     return value
 

@@ -1,12 +1,15 @@
 """Suggestions for misspelt words; difflib is loaded with the first one."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 # No known field has a longer name.
 LONGEST_NAME = 80
 _MOST_NAMED = 5
+# An answer has a handful of fields; this many are looked at for a typing error.
+MOST_COMPARED = 50
 
 # From this ratio on, a word counts as a misspelling of the other.
 _CERTAIN = 0.8
@@ -24,8 +27,11 @@ _CAREFUL = 6
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """Return up to two known words like this one, best first; case and underscores are ignored."""
-    from difflib import get_close_matches
-
+    try:
+        from difflib import get_close_matches
+    except (ImportError, OSError):
+        # A process without a free descriptor does not lose its error for want of a suggestion.
+        return []
     if len(word) > _LONGEST:
         return []
     spelt: dict[str, list[str]] = {}
@@ -37,8 +43,10 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
 
 def only_one(word: str, known: Iterable[str]) -> str | None:
     """Return the one known word that is almost the same; None if another is nearly as close."""
-    from difflib import SequenceMatcher
-
+    try:
+        from difflib import SequenceMatcher
+    except (ImportError, OSError):
+        return None
     if len(word) > _LONGEST:
         return None
     matcher = SequenceMatcher(b=_normalize(word))
@@ -68,6 +76,15 @@ def is_slip(word: str, name: str) -> bool:
     return size <= 1 or is_turned or is_begun or (size == 2 and len(name) > _CAREFUL)
 
 
+def find_slip(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that differs by a slip, or has the same letters in another order."""
+    letters = sorted(_normalize(word[: LONGEST_NAME + 1]))
+    for name in known:
+        if is_slip(word, name) or sorted(_normalize(name)) == letters:
+            return name
+    return None
+
+
 def did_you_mean(names: Iterable[str]) -> str:
     """Return the question for a few names, "" for none."""
     spoken = " or ".join(names)
@@ -93,23 +110,33 @@ def join_names(names: Sequence[str], prefix: str = "") -> str:
     return f"{shown} and {over} more" if over > 0 else shown
 
 
+class Unread(NamedTuple):
+    """Warnings of fields that are not read: one for each that is like a known one, and one for all
+    that nobody has a meaning for."""
+
+    slips: list[str]
+    others: list[str]
+
+
 def describe_unread(
     names: Sequence[str], known: Collection[str], *, where: str = "", prefix: str = ""
-) -> Iterator[str]:
-    """Yield a warning for each name like a known one, and one for all others; ``prefix`` is the
-    object that they stand in."""
-    others = []
+) -> Unread:
+    """Describe fields that are not read; ``prefix`` is the object that they stand in."""
+    slips, others = [], []
     for index, name in enumerate(names):
-        meant = _find_field(name[: LONGEST_NAME + 1], tuple(known)) if index < _MOST_NAMED else None
+        meant = None
+        if index < MOST_COMPARED:
+            meant = _find_field(name[: LONGEST_NAME + 1], tuple(known), index < _MOST_NAMED)
         if meant is None:
             others.append(name)
         else:
             is_unread = f"{prefix}{_show_name(name)} is not read{where and f' {where}'}"
-            yield f"{is_unread}, did you mean {meant}?; it has no effect"
-    if others:
-        are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")
-        is_unread = f"{join_names(others, prefix)} {are} not read{where and f' {where}'}"
-        yield f"{is_unread}; {have} no effect"
+            slips.append(f"{is_unread}, did you mean {meant}?; it has no effect")
+    if not others:
+        return Unread(slips, [])
+    are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")
+    is_unread = f"{join_names(others, prefix)} {are} not read{where and f' {where}'}"
+    return Unread(slips, [f"{is_unread}; {have} no effect"])
 
 
 def _show_name(name: str) -> str:
@@ -118,10 +145,10 @@ def _show_name(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _find_field(name: str, known: tuple[str, ...]) -> str | None:
-    """Find the known field that was meant; cached, as a hook answers with the same fields."""
-    mixed_up = (each for each in known if sorted(_normalize(each)) == sorted(_normalize(name)))
-    return next(mixed_up, None) or only_one(name, known)
+def _find_field(name: str, known: tuple[str, ...], is_searched: bool) -> str | None:
+    """Find the known field that was meant, with ``is_searched`` also one that is only like it;
+    cached, as a hook answers with the same fields."""
+    return find_slip(name, known) or (only_one(name, known) if is_searched else None)
 
 
 def _normalize(word: str) -> str:

@@ -1,11 +1,16 @@
-"""Warnings go to Python's ``logging`` as ``hookline``; the first one loads it.
+"""Warnings go to Python's ``logging`` as ``hookline``, or to stderr in a program without it.
 
 Nobody reads a command's log, so a command collects the warnings itself and shows them. They contain
-texts of hooks and requests, so in a log each is one line without control characters.
+texts of hooks and requests, so in a log each is one line without control characters. A warning may
+be about a process that has no descriptor or memory left, so it imports nothing and raises nothing.
 """
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from hookline.errors import describe, message_of
+from hookline.escapes import one_line as one_line
 
 
 class Notice(str):
@@ -29,17 +34,25 @@ _listeners: list[Callable[[str], None]] = []
 
 def warn(message: str, *, error: BaseException | None = None) -> None:
     """Log a warning; ``error`` is the exception that caused it."""
-    if _listeners:
-        _listeners[-1](message if error is None else f"{message}: {error}")
-        return
-    import logging
+    with suppress(Exception):
+        if _listeners:
+            _listeners[-1](message if error is None else f"{message}: {message_of(error)}")
+        elif "logging" in sys.modules:
+            _log(message, error)
+        else:
+            # Nobody has set up logging, which would write the message to stderr too.
+            line = message if error is None else f"{message}: {describe(error)}"
+            sys.stderr.write(one_line(line) + "\n")
 
+
+def _log(message: str, error: BaseException | None) -> None:
+    logging = sys.modules["logging"]
     logger = logging.getLogger("hookline")
     if error is None:
         logger.warning(one_line(message))
     elif logger.isEnabledFor(logging.WARNING):
         why = (type(error), error, error.__traceback__)
-        code = warn.__code__
+        code = _log.__code__
         where = (code.co_filename, code.co_firstlineno)
         record = logger.makeRecord(
             logger.name, logging.WARNING, *where, one_line(message), (), why, code.co_name
@@ -49,20 +62,9 @@ def warn(message: str, *, error: BaseException | None = None) -> None:
         logger.handle(record)
 
 
-def one_line(text: str) -> str:
-    """Escape everything in a text that may end a line or control a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character.isprintable() or character == "\u200d"
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
-
-
 def describe_traceback(error: BaseException) -> str:
     """Return an error's traceback as Python shows it, but with the error's message on one line."""
+    # Whoever has loaded logging has loaded this too.
     import traceback
 
     lines: list[str] = []

@@ -7,6 +7,8 @@ that can be blocked.
 """
 
 import asyncio
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -141,6 +143,14 @@ class RemoteExecutor:
         self._remote = remote
         self._rules = rules
         self._explain_missing = explain_missing
+        self._lock = threading.Lock()
+        self._unchecked: Counter[str] = Counter()
+
+    def count_unchecked(self) -> dict[str, int]:
+        """Return how many events went on without the hooks of a worker, by the code of the
+        outage."""
+        with self._lock:
+            return dict(self._unchecked)
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:  # noqa: ARG002
         """Return None: only a worker knows whether one of its hooks matches."""
@@ -199,8 +209,12 @@ class RemoteExecutor:
 
     def _find_demand(self, fired: FiredEvent) -> _Demand:
         rules, meaning = self._rules, self._remote.on_unavailable
-        required, policy = rules.get_required(), rules.get_policy()
-        missing_here = tuple(each.text for each in self._explain_missing(required))
+        try:
+            required, policy = rules.get_required(), rules.get_policy()
+            missing_here = tuple(each.text for each in self._explain_missing(required))
+        except Exception:
+            # The settings could not be read: any hook may be required.
+            return _Demand((), rules.get_policy(), "block" if fired.spec.blockable else meaning)
         # If hooks here run anyway, a worker need not have the same ones.
         asked = missing_here
         if not self._remote.besides_local:
@@ -311,6 +325,7 @@ class RemoteExecutor:
             why = error.message
             reason = why if error.code in _NOT_IN_FORCE else f"the hooks did not answer: {why}"
             return self._make_denial(fired, {"decision": "deny", "reason": reason}, error)
+        self._count(outage, meaning)
         if outage.code in _ENGINE_CODES:
             error = outage
             self._local.debug_log.warning(
@@ -328,9 +343,15 @@ class RemoteExecutor:
         self, fired: FiredEvent, here: Answer, outage: HookError, meaning: OnUnavailable
     ) -> Answer:
         """Add an outage to the answer of the hooks here."""
+        self._count(outage, meaning)
         errors = [*here.errors, self._warn_of_outage(fired, outage, meaning, meant="local")]
         partial = msgspec.structs.replace(here.aggregated, success=False, errors=errors)
         return process_common_hook_output_fields(partial, fired)
+
+    def _count(self, outage: HookError, meaning: OnUnavailable) -> None:
+        if meaning == "allow":
+            with self._lock:
+                self._unchecked[outage.code] += 1
 
     def _warn_of_hooks(self, fired: FiredEvent, completed: Completed) -> None:
         """Tell people which of the worker's hooks failed, and its warnings about others."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
     from hookline.handler import HookEventHandler
+    from hookline.remote import RemoteExecutor, RemoteFiring
     from hookline.translate import HookTranslator
     from hookline.trust.policy import Policy
     from hookline.watching import FileWatch
@@ -53,11 +54,13 @@ F = TypeVar("F", bound=HookFunction)
 T = TypeVar("T")
 
 
-class HookSystemStatus(msgspec.Struct, frozen=True):
-    """Says whether the system is initialized, and how many hooks it has."""
+class HookSystemStatus(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """Says whether the system is initialized, and how many hooks it has. ``unchecked`` counts the
+    events that went on without the hooks of a worker, by the code of the outage."""
 
     initialized: bool
     total_hooks: int
+    unchecked: dict[str, int] = {}
 
 
 class ReloadReport(msgspec.Struct, frozen=True):
@@ -108,7 +111,7 @@ class HookSystem:
         self._registry = HookRegistry()
         self._ends = LateEnds(self._log)
         self._runner = HookRunner(warn=self._log.warning, on_end=self._ends.tell)
-        local = self._local = LocalExecutor(
+        self._local = LocalExecutor(
             config,
             HookPlanner(self._registry, warn=self._log.warning, why_untrusted=config.why_untrusted),
             self._runner,
@@ -117,14 +120,9 @@ class HookSystem:
             debug_logger=self._log,
             late_ends=self._ends,
         )
-        self._executor: Executor = local
         remote = config.get_remote_firing()
-        if remote is not None:
-            from hookline.remote import RemoteExecutor
-
-            self._executor = RemoteExecutor(
-                local, remote, rules=config, explain_missing=self._explain_missing_here
-            )
+        self._remote = None if remote is None else self._make_remote(remote)
+        self._executor: Executor = self._remote or self._local
         self._bus = config.get_message_bus() if message_bus is None else message_bus
         self._handler: HookEventHandler | None = None
         if self._bus is not None:
@@ -236,8 +234,10 @@ class HookSystem:
         return self._problems
 
     def get_status(self) -> HookSystemStatus:
-        """Return whether the system is initialized, and how many hooks it has."""
-        return HookSystemStatus(self._initialized, self._registry.count())
+        """Return whether the system is initialized, how many hooks it has, and how many events
+        went on without the hooks of a worker."""
+        unchecked = {} if self._remote is None else self._remote.count_unchecked()
+        return HookSystemStatus(self._initialized, self._registry.count(), unchecked)
 
     def set_hook_enabled(self, name: str, enabled: bool) -> int:
         """Switch every hook of that name on or off, and return how many there are; managed hooks
@@ -264,12 +264,12 @@ class HookSystem:
         ``{"type": "runtime", "name": …, "function": …}``).
 
         Works before ``initialize()`` too. Call the returned function to remove the hook. Raises
-        InvalidHookError for a hook that could never run, and UnknownEventError. ``timeout`` is in
-        milliseconds, one minute by default; ``on_failure="block"`` blocks the event when the hook
-        fails.
+        InvalidHookError for a hook that could never run or whose matcher is no pattern, and
+        UnknownEventError. ``timeout`` is in milliseconds, one minute by default;
+        ``on_failure="block"`` blocks the event when the hook fails.
         """
         return self.add_hook(
-            *read_hook(
+            read_hook(
                 event,
                 hook,
                 matcher=matcher,
@@ -281,10 +281,8 @@ class HookSystem:
             )
         )
 
-    def add_hook(self, entry: HookRegistryEntry, fault: Problem | None) -> Callable[[], None]:
+    def add_hook(self, entry: HookRegistryEntry) -> Callable[[], None]:
         """Register a hook as ``read_hook`` returned it; call the returned function to remove it."""
-        if fault is not None:
-            self._log.warning(f"hook {entry.name!r}: matcher {fault}")
         trusted = entry.hook.source is not HookSource.PROJECT or self._config.adopts(entry.hook)
         return self._registry.register(
             msgspec.structs.replace(entry, enabled=self._runtime_enabled, trusted=trusted)
@@ -373,6 +371,13 @@ class HookSystem:
     async def __aexit__(self, *_exception: object) -> None:
         self.dispose()
 
+    def _make_remote(self, firing: "RemoteFiring") -> "RemoteExecutor":
+        from hookline.remote import RemoteExecutor
+
+        return RemoteExecutor(
+            self._local, firing, rules=self._config, explain_missing=self._explain_missing_here
+        )
+
     def _make_handler(self) -> "HookEventHandler":
         """Return the event handler, created once: with the system if it serves a bus, else on
         first use, as most callers fire through the front."""
@@ -455,9 +460,9 @@ def read_hook(
     timeout: float | None = None,
     on_failure: OnFailure | None = None,
     source: HookSource | str = HookSource.RUNTIME,
-) -> tuple[HookRegistryEntry, Problem | None]:
-    """Read a hook that code registers, and what is wrong with its matcher, if anything; raises
-    UnknownEventError, and InvalidHookError for a hook that could never run."""
+) -> HookRegistryEntry:
+    """Read a hook that code registers; raises UnknownEventError, and InvalidHookError for a hook
+    that could never run, or whose matcher is no pattern."""
     narrowed = narrow_event(event)
     try:
         layer = HookSource(source)
@@ -477,14 +482,15 @@ def read_hook(
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
     matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
-    entry = HookRegistryEntry(
+    if fault is not None:
+        raise InvalidHookError(f"the matcher of {config.name!r}: {fault.message}; correct it")
+    return HookRegistryEntry(
         event=narrowed,
         hook=config,
         matcher=msgspec.UNSET if matcher is None else matcher,
         matches=matches,
         sequential=sequential,
     )
-    return entry, fault
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -2,6 +2,7 @@
 checked is said to be so."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,29 @@ async def test_a_padded_input_is_said_to_be_unchecked(
     assert message.startswith(f"{before}the request is larger than the bus takes (")
     assert after in message
     assert any(message in record.get("message", "") for record in records)
+    # With a block nothing goes on, and with "local" the hooks here decide.
+    unchecked = {"request_too_large": 1} if meaning == "allow" else {}
+    assert agent.get_status().unchecked == unchecked
+
+
+async def test_each_large_request_that_goes_on_is_told_with_its_size_and_counted(
+    tmp_path: Path, bus: NatsMessageBus
+) -> None:
+    told: list[str] = []
+    worker = await started(tmp_path / "w", on_every_event(DENY), message_bus=bus)
+    log = DebugLogger(warn=told.append)
+    agent = await started(tmp_path / "a", remote_bus=bus, debug_logger=log)
+    handler = agent.get_event_handler()
+    for _ in range(3):
+        answer = await handler.fire_before_tool_event("shell", {"padding": "x" * 1_200_000})
+        assert not answer.blocked
+    assert (await handler.fire_before_tool_event("shell", {})).blocked
+    worker.dispose()
+    assert agent.get_status().unchecked == {"request_too_large": 3}
+    assert len(told) == 3
+    for text in told:
+        assert re.search(r"has 12\d{5} bytes, and the NATS server takes 1048576", text)
+        assert text.endswith("it goes on unchecked")
 
 
 async def test_a_worker_that_takes_less_than_the_server_says_so_too(

@@ -40,6 +40,15 @@ def rules(findings: list[Finding]) -> set[str]:
     return {finding.kind for finding in findings}
 
 
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PreToolUse"])
+def test_a_guard_whose_text_is_context_is_told_that_it_is_read_strictly(
+    project: Project, event: str
+) -> None:
+    findings = review_claude(project, on(event, hook("true", onFailure="block")))
+    assert rules(findings) == (set() if event == "PreToolUse" else {"guard-text"})
+    assert review_claude(project, on(event, hook("true", onFailure="continue"))) == []
+
+
 def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
     project.script("guard.sh", "#!/bin/sh\nexit 0\n")
     guard = hook(

@@ -37,6 +37,13 @@ def test_text_beside_the_answer_is_a_hint_at_its_line(
     assert (findings[0].line, findings[0].column) == place
 
 
+def test_a_hook_that_fails_closed_is_told_that_it_fails_with_it(project: Project) -> None:
+    project.script("hooks/noisy", f"#!/bin/sh\necho debug\n{ANSWER}\n")
+    guard = hook("hooks/noisy", warm=False, onFailure="block")
+    [finding] = review(project, on("BeforeAgent", guard))
+    assert finding.message.endswith("which is malformed for a hook that fails closed")
+
+
 @pytest.mark.parametrize(
     "text",
     [

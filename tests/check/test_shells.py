@@ -1,4 +1,4 @@
-"""Programs that are missing inside commands and scripts, and text that cannot be parsed."""
+"""Commands and scripts that cannot be parsed, and variables in code."""
 
 import os
 import stat
@@ -10,122 +10,16 @@ import pytest
 
 from hookline.check import Finding
 from hookline.check.scripts import MOST_READ
-from hookline.check.shells import check_missing_programs, check_syntax
+from hookline.check.shells import check_syntax
 from hookline.wire.hooks import HookSource
 from tests.check.review import ERROR, WARNING, check, checked, hook, on, only, review
 from tests.harness.scratch import Project
 
 REPOSITORY = Path(__file__).parents[2]
-GUARD = """#!/bin/sh
-# jqq reads the input
-set -eu
-input=$(cat)
-n=$(printf '%s' "$input" | jqq -r .tool_input.content)
-[ -z "$n" ] || exit 2
-"""
 
 
 def of(findings: list[Finding], rule: str) -> list[Finding]:
     return [finding for finding in findings if finding.kind == rule]
-
-
-def missing(project: Project, command: str) -> list[str]:
-    """The names that are said to be missing."""
-    findings = of(review(project, on("BeforeAgent", hook(command))), "program-missing")
-    assert all(finding.severity is WARNING for finding in findings)
-    return sorted(finding.message.split()[0] for finding in findings)
-
-
-def test_a_program_that_is_missing_inside_a_script_is_found(project: Project) -> None:
-    """To the script it looks as if there were nothing to refuse."""
-    script = project.script("guard.sh", GUARD)
-    for command in (
-        *(
-            "./guard.sh",
-            "sh guard.sh",
-            "bash ./guard.sh x",
-            "cd . && ./guard.sh",
-            "cat | ./guard.sh",
-        ),
-        *("if true; then $HOOKLINE_PROJECT_DIR/guard.sh; fi", "test -x guard.sh && ./guard.sh"),
-    ):
-        found = only(review(project, on("BeforeTool", hook(command))), "program-missing")
-        assert (found.file, found.line, found.column) == (str(script), 5, 28)
-        assert found.severity is WARNING
-        assert found.message == "jqq is not on the PATH of this shell"
-        assert found.remedy == "install it, or check for it in the hook: command -v jqq || exit 2"
-
-
-@pytest.mark.parametrize(
-    ("command", "names"),
-    [
-        ("cat | jqq .", ["jqq"]),
-        ("n=$(jqq .x); test -z $n", ["jqq"]),
-        ("echo `jqq`", ["jqq"]),
-        ('echo "$(jqq .)" | foo2', ["jqq", "foo2"]),
-        ("if jqq -e .; then exit 2; fi", ["jqq"]),
-        ("true && jqq && exit 2", ["jqq"]),
-        ("! jqq", ["jqq"]),
-        ("(jqq; true)", ["jqq"]),
-        ("{ jqq; } > /dev/null", ["jqq"]),
-        ("while read -r l; do jqq; done < <(foo2)", ["jqq", "foo2"]),
-        ("case $x in a) jqq;; *) foo2;; esac", ["jqq", "foo2"]),
-        ("f() { jqq; }; f", ["jqq"]),
-        ("cat <<EOF\n$(jqq)\nEOF", ["jqq"]),
-        ("exec jqq", ["jqq"]),
-        ("A=b jqq", ["jqq"]),
-        ("true | /no/such/program", ["there"]),
-        ('true | "$HOOKLINE_PROJECT_DIR/bin/gone"', ["there"]),
-        (". ./lib.sh; jq2; jq --version | PATH=/nowhere jq", ["jq"]),
-    ],
-)
-def test_programs_are_found_wherever_a_command_begins(
-    project: Project, command: str, names: list[str]
-) -> None:
-    assert missing(project, command) == sorted(names)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("command -v jqq >/dev/null || exit 2\njqq .", "which jqq && jqq", "type jqq && jqq ."),
-        *(
-            "if ! hash jqq 2>/dev/null; then exit 1; fi\njqq",
-            "jqq . || exit 2",
-            "n=$(jqq) || exit 2",
-        ),
-        *("jqq() { cat; }\njqq | cat", "function jqq { cat; }\njqq", "alias jqq=cat\njqq | jqq"),
-        *("for tool in jqq curl; do command -v $tool || exit; done\njqq", "$JQ .", '"$(x || :)" .'),
-        *("# jqq .", "cat <<'EOF'\njqq\n$(jqq)\nEOF\ntrue", "echo jqq; printf '%s' 'a | jqq'"),
-        *("names=(jqq foo2)\ntrue", "for x in jqq foo2; do echo $x; done", "trap 'jqq' EXIT"),
-        *("case $x in jqq|foo2) true;; esac", "[ -x /opt/jqq ] && /opt/jqq", "[[ $x == jqq ]]"),
-        *("PATH=$(dirname x):$PATH\njqq", "PATH=$HERE/bin:$PATH jqq", ". ./lib.sh\nlog_it"),
-        *('case "$(uname)" in Darwin) pbpaste2;; esac', "(( n = jqq + 1 )); true", "./jqq; a/jqq"),
-        *(
-            "true > jqq < /dev/null 2> foo2",
-            "local x=$((jqq)); true",
-            "select x in jqq; do :; done",
-        ),
-        *(
-            "echo ${x:-jqq}",
-            'echo "a; jqq"',
-            "let n=jqq",
-            "test jqq = foo2",
-            "read -r jqq",
-            "export jqq",
-        ),
-    ],
-)
-def test_ordinary_scripts_and_guarded_programs_are_fine(project: Project, text: str) -> None:
-    project.script("x.sh", f"#!/bin/bash\n{text}\n")
-    findings = review(project, on("BeforeAgent", hook("./x.sh")))
-    assert of(findings, "program-missing") == []
-
-
-def test_a_program_that_the_hooks_own_path_has_is_there(project: Project) -> None:
-    project.script("bin/jqq", "#!/bin/sh\n")
-    own = {"PATH": f"{project.path}/bin:{os.environ['PATH']}"}
-    assert review(project, on("BeforeAgent", hook("cat | jqq", env=own))) == []
 
 
 @pytest.mark.parametrize("folder", ["examples", "src/hookline/cli"])
@@ -215,8 +109,8 @@ def test_a_script_is_parsed_if_all_of_it_was_read(project: Project, command: str
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("#!/bin/bash\njqq .\nfi\n", "./x"),
-        ("#!/bin/bash\njqq .\nfi\n", "cat | ./x"),
+        ("#!/bin/bash\nfi\n", "./x"),
+        ("#!/bin/bash\nfi\n", "cat | ./x"),
         ("#!/usr/bin/env python3\n)\n", "./x"),
     ],
 )
@@ -226,15 +120,6 @@ def test_a_script_of_several_hooks_is_read_once(project: Project, text: str, com
     file = project.settings(on("BeforeAgent", *hooks))
     read = checked((file, HookSource.PROJECT), project=project)
     assert len(list(check_syntax(read))) == 1
-    assert len(list(check_missing_programs(read))) == text.count("jqq")
-
-
-def test_a_program_on_the_path_of_this_shell_is_there(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = project.script("bin/jqq", "#!/bin/sh\n")
-    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{program.parent}")
-    assert review(project, on("BeforeAgent", hook("cat | jqq"))) == []
 
 
 @pytest.mark.parametrize("command", ["./x.py", "python3 x.py"])
@@ -375,11 +260,9 @@ def test_a_value_of_an_event_is_no_argument(project: Project) -> None:
 
 
 def test_what_a_shell_reads_as_code_is_looked_at_as_a_command_is(project: Project) -> None:
-    findings = review(project, on("BeforeAgent", hook("bash", args=["-ec", "cat | jqq"])))
-    found = only(findings, "program-missing")
-    assert (found.path[-2:], found.message) == (("args", 1), "jqq is not on the PATH of this shell")
-    findings = review(project, on("BeforeAgent", hook("sh", args=["-c", "if"])))
-    assert only(findings, "script-syntax").severity is ERROR
+    findings = review(project, on("BeforeAgent", hook("sh", args=["-ec", "if"])))
+    found = only(findings, "script-syntax")
+    assert (found.path[-2:], found.severity) == (("args", 1), ERROR)
 
 
 @pytest.mark.parametrize(
@@ -396,13 +279,3 @@ def test_no_script_keeps_the_checking_busy(project: Project, unit: str) -> None:
 def test_what_a_shell_reads_as_code_may_have_everything_a_shell_knows(project: Project) -> None:
     entry = hook("bash", args=["-c", 'echo "$MINE" | cat > /dev/null', "bash"])
     assert review(project, on("BeforeAgent", entry)) == []
-
-
-def test_a_text_is_searched_for_programs_up_to_a_length_and_a_number_of_arithmetics(
-    project: Project,
-) -> None:
-    start = "jqq_is_gone .; "
-    assert missing(project, f"true; {start}#".ljust(65_536, "x")) == ["jqq_is_gone"]
-    assert missing(project, f"true; {start}#".ljust(65_537, "x")) == []
-    assert missing(project, f"true; {start}" + "((1)); " * 20) == ["jqq_is_gone"]
-    assert missing(project, f"true; {start}" + "((1)); " * 21) == []

@@ -303,7 +303,7 @@ def test_sarif_has_what_code_scanning_asks_for(flawed: Project, call: Call) -> N
 
 
 def test_sarif_without_findings_is_still_a_log(project: Project, call: Call) -> None:
-    done = call("check", "--format", "sarif", "--cwd", str(project.path))
+    done = call("check", "--format", "sarif", "--allow-empty", "--cwd", str(project.path))
     assert (done.status, done.document["runs"][0]["results"]) == (0, [])
 
 
@@ -466,11 +466,33 @@ def test_trust_is_no_matter_while_there_are_errors(project: Project, call: Call)
 
 def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:
     done = hookline("check", cwd=project.path)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (1, "")
     assert done.out == (
         f"there are no settings to check for {project.path}\n"
-        "`hookline init` makes a first one, its settings and its tests\n"
+        "`hookline init` makes a first hook, its settings and its tests\n"
     )
+    assert hookline("check", "--allow-empty", cwd=project.path).status == 0
+
+
+@pytest.mark.parametrize("form", ["json", "github", "sarif"])
+def test_a_report_of_nothing_fails_and_says_so(project: Project, form: str) -> None:
+    done = hookline("check", "--format", form, cwd=project.path)
+    assert done.status == 1
+    assert done.err.startswith(f"there are no settings to check for {project.path}\n")
+    allowed = hookline("check", "--format", form, "--allow-empty", cwd=project.path)
+    assert (allowed.status, allowed.out) == (0, done.out)
+
+
+@pytest.mark.parametrize("only", [(), ("--only", "project")])
+def test_settings_of_claude_code_alone_are_named_with_the_option_that_checks_them(
+    project: Project, only: tuple[str, ...]
+) -> None:
+    hooks = settings("PreToolUse", command_hook("true"))
+    project.write(".claude/settings.json", json.dumps(hooks))
+    done = hookline("check", *only, cwd=project.path)
+    assert done.status == 1
+    assert done.out.endswith(".claude holds settings of Claude Code, which --claude checks\n")
+    assert hookline("check", "--claude", *only, cwd=project.path).status == 0
 
 
 def test_a_broken_file_is_one_finding_and_the_others_are_checked(

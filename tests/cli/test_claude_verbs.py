@@ -199,7 +199,7 @@ def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project)
     on_claude(project, PreToolUse={"matcher": "Bash", "hooks": [hook]}, TaskCreated="hooks/ok.sh")
     place = ".claude/settings.json"
     done = call("check")
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (1, "")
     assert done.out.splitlines()[0] == (
         f"{place}:2:12: hint: the Claude Code hooks in this file are not read; "
         'pass --claude, or write "claude": true into your settings'

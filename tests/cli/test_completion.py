@@ -45,7 +45,7 @@ OFFERED = {
     "hookline list --event Pre": ["PreCompress", "PreToolUse", "PreCompact"],
     "hookline list --event=Pre": ["PreCompress", "PreToolUse", "PreCompact"],
     "hookline list --source us": ["user"],
-    "hookline migrate --from c": ["claude"],
+    "hookline migrate --only u": ["user"],
     "hookline completion f": ["fish"],
     "hookline schema h": ["hooktest"],
     "hookline disable pl": ["plain"],

@@ -25,9 +25,12 @@ FORGED = "allowed: forged"
 # Each character that may end a line, a terminal's sequences in seven and in eight bits, and text
 # that runs the other way.
 EVIL = "".join(("evil", *(f"{end}{FORGED}" for end in "\n\r\v\f\x85\u2028\u2029")))
-EVIL += "\x1b[2J\x1b]0;x\x07\x9b2J\u202e\u2066"
+EVIL += "\x1b[2J\x1b]0;x\x07\x9b2J\x7f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+# And text that nobody sees, so that one name passes for another.
+EVIL += "a\u200bb\u200cc\u200dd\u2060e\ufefff\u034fg\u3164h\ufe0fi\U000e0041"
 _TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-STEERING = re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029{_TURNING}]")
+_UNSEEN = "\u034f\u200b-\u200d\u2060\u3164\ufe0f\ufeff\U000e0041"
+STEERING = re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029{_TURNING}{_UNSEEN}]")
 
 
 def assert_harmless(done: Done) -> None:
@@ -92,11 +95,23 @@ def test_no_screen_shows_a_forged_line_or_steers_a_terminal(
     assert_harmless(Done(shown.status, rows, ""))
 
 
+IN_JSON = ("fire", "list", "check", "test", "bench", "enable", "trust")
+
+
+@pytest.mark.parametrize("verb", IN_JSON)
+def test_no_json_steers_a_terminal_or_hides_a_character(evil: Project, verb: str) -> None:
+    call = next((call for call in CALLS if call[0] == verb), (verb,))
+    done = hookline(*call, "--json", cwd=evil.path)
+    assert_harmless(done)
+    assert json.loads(done.out)
+
+
 @pytest.mark.parametrize("call", [(), ("evil22",), ("--slow",), ("--hook", EVIL[:40])])
 def test_a_trace_shows_no_forged_line(call: tuple[str, ...]) -> None:
     run = ran(EVIL, output={"decision": "deny", "reason": EVIL}, stderr=EVIL, error=EVIL)
     written(default_trace_file(), fired("evil22", "14:00:00", "BeforeTool", run, target=EVIL))
     assert_harmless(hookline("trace", *call))
+    assert_harmless(hookline("trace", *call, "--json"))
 
 
 def test_the_page_of_a_trace_shows_what_would_turn_its_text_around(tmp_path: Path) -> None:

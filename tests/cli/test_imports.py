@@ -55,7 +55,7 @@ def test_the_version_and_the_help_load_nothing_of_the_engine(
 ) -> None:
     modules = loaded(project, *arguments)
     ours = {name for name in modules if name.startswith("hookline")}
-    about_help = {"hookline.cli.help", "hookline.cli.screen"}
+    about_help = {"hookline.cli.help", "hookline.cli.screen", "hookline.escapes"}
     assert ours - {"hookline._version"} - about_help == {"hookline", "hookline.cli"}
     assert third_party(modules) == set()
     assert not modules & {"argparse", "asyncio", "json", "logging"}
@@ -81,6 +81,17 @@ def test_fire_loads_no_terminal_no_sdk_no_regex_and_no_event_loop(
     assert third_party(modules) <= _THIRD_PARTY
     assert modules.isdisjoint(_SLOW_ON_LINUX)
     assert not {name for name in modules if name.startswith("hookline.testing")}
+
+
+def test_a_hook_of_plain_words_is_started_without_a_reader_of_shell_commands(
+    project: Project,
+) -> None:
+    project.script("guard.sh", "#!/bin/sh\necho no >&2\nexit 2\n")
+    project.settings(settings("SessionEnd", command_hook("sh ./guard.sh --all", name="plain")))
+    modules = loaded(project, "fire", "SessionEnd", "--input", '{"reason": "exit"}', "--trust")
+    readers = {f"hookline.shell.{name}" for name in ("tokens", "commands", "arguments")}
+    assert modules.isdisjoint(readers)
+    assert "hookline.shell.programs" in modules
 
 
 def test_the_model_format_and_its_translation_are_loaded_by_model_events_alone(

@@ -14,7 +14,7 @@ from hookline.cli.init import LANGUAGES, make_first_hook
 from hookline.cli.screen import break_command
 from hookline.hooktests.schema import hooktest_schema
 from hookline.schema import settings_schema
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EVENTS, HookEventName
 from tests.cli.command import ESCAPE, EVERY_VERB, HOOKLINE, hookline, on_terminal
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
@@ -80,6 +80,7 @@ def test_settings_name_the_script_by_the_project(here: Project, call: Call) -> N
         "name": "mine",
         "command": "$HOOKLINE_PROJECT_DIR/.hookline/hooks/mine.sh",
         "timeout": 5000,
+        "onFailure": "block",
     }
     definition = {"matcher": "run_shell_command|write_file|replace", "hooks": [hook]}
     assert settings_of(here) == {
@@ -342,3 +343,35 @@ def test_init_loads_no_terminal_and_no_engine(here: Project) -> None:
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.system" not in modules
     assert hookline("init", "--help").status == 0
+
+
+@pytest.mark.parametrize("event", HookEventName)
+def test_its_hooks_fail_closed_where_the_event_can_be_blocked(
+    here: Project, call: Call, event: HookEventName
+) -> None:
+    call("init", "--event", event.value, "--name", "mine")
+    (definition,) = settings_of(here)["hooks"][event.value]
+    closed = "block" if EVENTS[event].blockable else None
+    assert definition["hooks"][0].get("onFailure") == closed
+    assert call("check").status == 0
+
+
+@pytest.mark.parametrize("event", ["BeforeTool", "BeforeAgent", "BeforeModel", "AfterModel"])
+def test_a_guard_without_its_grep_blocks(
+    here: Project, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    hookline("init", "--event", event, "--name", "mine", cwd=here.path)
+    here.script("bin/grep", "#!/bin/sh\nexit 127\n")
+    monkeypatch.setenv("PATH", f"{here.path}/bin:{os.environ['PATH']}")
+    fields = {
+        "BeforeTool": {"tool_name": "write_file", "tool_input": {}},
+        "BeforeAgent": {"prompt": "hi"},
+        "BeforeModel": {"llm_request": {"model": "m", "contents": "hi"}},
+        "AfterModel": {
+            "llm_request": {"model": "m", "contents": "hi"},
+            "llm_response": {"candidates": []},
+        },
+    }
+    done = hookline("fire", event, "--trust", "--input", json.dumps(fields[event]), cwd=here.path)
+    assert done.status == 2, done.err
+    assert "mine failed: " in done.err

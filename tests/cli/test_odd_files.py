@@ -97,11 +97,11 @@ def test_migrating_reads_no_script_and_no_settings_that_never_end(
     call: Call, here: Project, make: Make
 ) -> None:
     make(here.path / "odd")
-    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": "$CLAUDE_PROJECT_DIR/odd"}]}]}
-    here.settings({"hooks": hooks}, file=".claude/settings.json")
+    hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": "$GEMINI_PROJECT_DIR/odd"}]}]}
+    here.settings({"hooks": hooks}, file=".llxprt/settings.json")
     assert call("migrate", "--dry-run").status == 0
     make(here.path / ".gemini" / "settings.json")
-    assert "not a regular file" in call("migrate", "--from", "gemini", "--dry-run").err
+    assert "not a regular file" in call("migrate", "--dry-run").err
 
 
 def test_equal_keys_in_a_test_are_read_in_linear_time(call: Call, here: Project) -> None:

@@ -257,7 +257,7 @@ def test_a_document_is_one_line_but_pretty_on_a_terminal() -> None:
     piped, terminal = io.StringIO(), Terminal()
     for stream in (piped, terminal):
         Screen(stream, None).document({"a": "\u202e\U000e0001"})
-    assert piped.getvalue() == '{"a":"\u202e\U000e0001"}\n'
+    assert piped.getvalue() == '{"a":"\\u202e\\udb40\\udc01"}\n'
     assert terminal.getvalue() == '{\n  "a": "\\u202e\\udb40\\udc01"\n}\n'
 
 

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,24 @@ def test_fire_has_a_worker_run_its_hooks(armed: Project, tmp_path: Path, url: st
     assert asked.status == 2
     assert asked.document["final_output"]["reason"] == "not here"
     assert asked.document["view"]["blocked"] is True
+
+
+_WITHOUT_NATS = """
+import sys
+sys.modules["nats"] = None
+from hookline.cli import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("call", [("serve",), ("serve", "--stats"), ("fire", "BeforeTool", *TOOL)])
+def test_without_its_extra_a_bus_is_refused_with_the_command_that_installs_it(
+    armed: Project, call: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-c", _WITHOUT_NATS, *call, "--bus", "nats://localhost:4222"]
+    done = subprocess.run(command, cwd=armed.path, capture_output=True, text=True)
+    said = "hookline: --bus: a bus over NATS needs nats-py; run pip install 'hookline[nats]'\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def on(url: str, example: str) -> list[str]:

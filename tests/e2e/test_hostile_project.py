@@ -35,7 +35,6 @@ _LOOKING = (
     "trace --log evil.jsonl --stats",
     "migrate",
     "migrate --json",
-    "migrate --from gemini",
     "completion bash",
     "completion zsh",
     "completion fish",

@@ -1,5 +1,6 @@
 """Strict mode and required hooks: what blocks, who may ask for it, that nobody takes it back."""
 
+import json
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from hookline import Hooks
 from hookline.answer import Answer
 from hookline.config import Config
+from hookline.errors import NoFolderError
 from hookline.system import HookSystem
 from tests.guards.project import (
     PASSING,
@@ -49,6 +51,26 @@ class TestWhatStrictBlocks:
         answer = in_code(tmp_path, hook(said, onFailure="allow"), strict=True)
         assert [result.failed for result in answer.results] == ["malformed"]
         assert answer.blocked
+
+    @pytest.mark.parametrize("mode", [{}, {"strict": True}])
+    @pytest.mark.parametrize("own", ["continue", "block"])
+    def test_text_with_a_brace_is_context_of_claude_unless_the_hook_itself_fails_closed(
+        self, project: Project, own: str, mode: dict[str, Any]
+    ) -> None:
+        said = {"type": "command", "command": "echo 'Use {braces}'", "onFailure": own}
+        settings = {"hooks": {"UserPromptSubmit": [{"hooks": [said]}]}}
+        project.settings(settings, file=".claude/settings.json")
+        answer = fire(project.path, "BeforeAgent", claude=True, trusted=True, **mode)
+        assert answer.blocked is (own == "block")
+        assert answer.context == (None if own == "block" else "Use {braces}")
+
+    def test_a_hook_that_fails_blocks_though_its_text_is_context_of_claude(
+        self, project: Project
+    ) -> None:
+        said = {"type": "command", "command": "exit 1"}
+        settings = {"hooks": {"UserPromptSubmit": [{"hooks": [said]}]}}
+        project.settings(settings, file=".claude/settings.json")
+        assert fire(project.path, "BeforeAgent", claude=True, trusted=True, strict=True).blocked
 
     @pytest.mark.parametrize("said", ["true", "echo '{}'", "echo fine", "echo 7", "echo null"])
     def test_an_ordinary_answer_passes(self, tmp_path: Path, said: str) -> None:
@@ -177,6 +199,20 @@ class TestRequired:
         hooks = settings_of(PASSES)["hooks"]
         config = Config(working_dir=tmp_path, user_hooks=hooks, required=[name])
         assert not HookSystem(config).fire_blocking("BeforeTool", TOOL).blocked
+
+    @pytest.mark.parametrize(
+        ("said", "failed"),
+        [("exit 1", "exit"), ("""echo 'log {"decision": "allow"}'""", "malformed")],
+    )
+    def test_one_fails_closed_and_is_read_strictly(
+        self, tmp_path: Path, said: str, failed: str
+    ) -> None:
+        hooks = settings_of(hook(said, onFailure="allow"))["hooks"]
+        for required in ([], ["guard"]):
+            config = Config(working_dir=tmp_path, user_hooks=hooks, required=required)
+            answer = HookSystem(config).fire_blocking("BeforeTool", TOOL)
+            assert answer.blocked is bool(required)
+        assert [result.failed for result in answer.results] == [failed]
 
     def test_a_projects_hook_of_that_name_does_not_satisfy_the_user(
         self, project: Project, tmp_path: Path
@@ -406,3 +442,58 @@ class TestAUsersHookThatLeadsIntoTheProject:
         write_user_settings(tmp_path / ".test/home", own)
         assert fire(project.path).blocked
         assert [result.failed for result in fire(project.path).results] == [None]
+
+
+class TestNothingIsSilentlyUnguarded:
+    @pytest.mark.parametrize("load", [Hooks.load, Config.load])
+    def test_a_folder_that_does_not_exist_raises(
+        self, tmp_path: Path, load: Callable[..., object]
+    ) -> None:
+        gone = tmp_path / "gone"
+        with pytest.raises(NoFolderError, match=f"there is no folder {gone}, so no hooks"):
+            load(gone)
+        with pytest.raises(NoFolderError, match=str(gone)):
+            load(tmp_path, project_dir=gone)
+        gone.write_text("a file")
+        with pytest.raises(NoFolderError):
+            load(gone)
+
+    def test_a_folder_without_settings_is_warned_of_once(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        hooks = Hooks.load(project.path).sync
+        assert caplog.messages == []
+        for _ in range(2):
+            assert not hooks.before_tool("write_file", {}).blocked
+        (told,) = caplog.messages
+        assert told.startswith(f"{project.path} has no hook settings, so none of its hooks run; ")
+
+    @pytest.mark.parametrize("broken", ["{}", "{"])
+    def test_settings_that_are_there_are_not_missing(
+        self, project: Project, caplog: pytest.LogCaptureFixture, broken: str
+    ) -> None:
+        project.settings(broken)
+        Hooks.load(project.path).sync.before_tool("write_file", {})
+        assert "has no hook settings" not in caplog.text
+
+    def test_hooks_of_claude_code_that_nobody_reads_are_named(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file = project.write(".claude/settings.json", json.dumps(settings_of(PASSES)))
+        Hooks.load(project.path).sync.before_tool("write_file", {})
+        assert f"hooks of Claude Code are in {file}: load them with claude=True" in caplog.text
+        caplog.clear()
+        Hooks.load(project.path, claude=True).sync.before_tool("write_file", {})
+        assert "has no hook settings" not in caplog.text
+
+    def test_a_settings_file_that_code_names_and_that_is_gone_is_warned_of(
+        self, project: Project, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        gone = project.path / "rules.json"
+        Hooks.load(project.path, settings_files=[gone]).sync.before_tool("write_file", {})
+        assert f"there is no settings file {gone}" in caplog.text
+
+    def test_with_required_hooks_a_folder_without_settings_blocks(self, project: Project) -> None:
+        answer = Hooks.load(project.path, required=["guard"]).sync.before_tool("write_file", {})
+        assert answer.blocked
+        assert answer.reason == "required hook 'guard' is not in force: no settings have it"

@@ -3,23 +3,24 @@
 import json
 from typing import Any
 
-from hookline.migrate.moves import Kind, Migrated
-from hookline.migrate.planning import migrate_gemini
+import pytest
+
+from hookline.migrate.planning import Kind, Migrated, migrate_file
 from hookline.pipeline.jsonc import parse
 
 HOOK = {"type": "command", "command": "$GEMINI_PROJECT_DIR/a.sh", "name": "a", "timeout": 500}
 COMMAND = 'the type must be "command", "http" or "prompt"'
 
 
-def migrated(settings: Any) -> Migrated:
-    return migrate_gemini(parse(json.dumps(settings)), "settings.json")
+def migrated(settings: Any, file: str = "settings.json") -> Migrated:
+    return migrate_file(parse(json.dumps(settings)), file)
 
 
 def test_hooks_come_along_as_they_are() -> None:
     definition = {"matcher": "write_file", "sequential": True, "hooks": [HOOK]}
     (move,) = migrated({"hooks": {"BeforeTool": [definition]}}).moves
     assert (move.event, move.matcher, move.sequential) == ("BeforeTool", "write_file", True)
-    assert (move.hook, move.changes) == (HOOK, ())
+    assert move.hook == HOOK
 
 
 def test_names_that_are_disabled_stay_so_wherever_that_is_written() -> None:
@@ -57,3 +58,13 @@ def test_keys_that_mean_nothing_here_are_left_out_and_noted() -> None:
     note = result.findings[0]
     assert (note.kind, note.line) == (Kind.NOTE, 1)
     assert note.message == "color, source has no meaning here and was left out"
+
+
+@pytest.mark.parametrize(
+    ("event", "file"), [("PreToolUse", "a.json"), ("SessionStart", ".claude/settings.json")]
+)
+def test_hooks_of_claude_code_stay_where_they_run_as_they_are(event: str, file: str) -> None:
+    result = migrated({"hooks": {event: [{"hooks": [HOOK]}]}}, file)
+    assert result.moves == ()
+    (refusal,) = result.findings
+    assert (refusal.kind, "--claude" in refusal.message) == (Kind.REFUSED, True)

@@ -464,7 +464,7 @@ _LOADED = """
 import sys
 from hookline.config import Config
 Config.load(sys.argv[1], trusted=True, claude=sys.argv[2] == "claude").run_context("s")
-print(*sorted(name for name in sys.modules if "claude" in name or name.endswith(".tools")))
+print(*sorted(name for name in sys.modules if "claude" in name or name.endswith("dialects.tools")))
 """
 
 

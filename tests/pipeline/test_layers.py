@@ -288,11 +288,11 @@ def test_trust_that_is_asked_for_each_time_may_change() -> None:
     trust = GivenTrust(lambda: said[0])
     (entry,) = layer(PROJECT, hook("p")).entries
     (users,) = layer(USER, hook("u")).entries
-    assert (trust.admits(entry.hook), trust.adopt(entry.hook)) == (False, False)
+    assert (trust.admit(entry)[0].trusted, trust.adopt(entry.hook)) == (False, False)
     assert trust.why_untrusted(entry.hook) == "the project is not trusted, so its hooks do not run"
     assert trust.why_untrusted(users.hook) is None
     said[0] = True
-    assert (trust.admits(entry.hook), trust.adopt(entry.hook)) == (True, True)
+    assert (trust.admit(entry)[0].trusted, trust.adopt(entry.hook)) == (True, True)
     assert trust.get_guards() == ()
 
 

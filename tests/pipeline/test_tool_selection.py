@@ -40,7 +40,8 @@ def merged(*answers: Json) -> DefaultHookOutput:
         (["AUTO"], "AUTO"),
         (["ANY", "AUTO"], "ANY"),
         (["AUTO", "ANY"], "ANY"),
-        (["any"], "AUTO"),
+        (["any"], "ANY"),
+        (["auto", " Any\n"], "ANY"),
         ([None], "AUTO"),
         ([["ANY"]], "AUTO"),
         (["VALIDATED", "ANY"], "ANY"),
@@ -54,6 +55,7 @@ def test_none_outranks_all_and_leaves_the_list_empty() -> None:
     any_of = {"mode": "ANY", "allowedFunctionNames": ["a"]}
     assert selected(any_of, {"mode": "NONE"}) == NONE
     assert selected({"mode": "NONE", "allowedFunctionNames": ["a"]}, any_of) == NONE
+    assert selected({"mode": " none"}, any_of) == NONE
 
 
 def test_allow_lists_are_intersected_and_sorted() -> None:

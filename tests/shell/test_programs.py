@@ -219,7 +219,7 @@ def test_what_a_command_starts_first(command: str, program: str, script: str | N
     "command",
     [
         *("", "# x.sh", "if x.sh; then y; fi", "(x.sh)", "x.sh $(y)", "x.sh *", "$NONE/x.sh"),
-        *("cat <<E\nx.sh\nE", "echo x.sh", "cd - && ./x.sh", "cd a b && ./x.sh", "x.sh `y`", "A=1"),
+        *("echo x.sh", "cd - && ./x.sh", "cd a b && ./x.sh", "x.sh `y`", "A=1"),
         *("diff <(a) b", "! x.sh", "'' x.sh", "A=1 $A/x.sh", "[[ x ]] && ./x.sh"),
     ],
 )

@@ -1,6 +1,7 @@
 """Some seconds of the soak, and proof that each kind of violation makes it fail."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.harness.documents import REPOSITORY
+from tools.soak import quotes
 from tools.soak.firing import Event, Tally, draw
 from tools.soak.kinds import Kind, kinds
 from tools.soak.memory import SLACK_BYTES, Memory
+
+NO_QUOTES = ("--quotes", "0")
 
 
 def run_soak(*options: str, sabotage: str = "") -> subprocess.CompletedProcess[str]:
@@ -20,7 +24,7 @@ def run_soak(*options: str, sabotage: str = "") -> subprocess.CompletedProcess[s
         f"from tools.soak import command, kinds, memory\n{sabotage}\nsys.exit(command.main())"
     )
     return subprocess.run(
-        [sys.executable, "-c", program, *options],
+        [sys.executable, "-c", program, *(() if "--quotes" in options else NO_QUOTES), *options],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
         capture_output=True,
         text=True,
@@ -32,7 +36,7 @@ def run_soak(*options: str, sabotage: str = "") -> subprocess.CompletedProcess[s
 
 @pytest.mark.timeout(150)
 def test_a_while_of_hostile_hooks_leaves_nothing_behind() -> None:
-    done = run_soak("--seconds", "8", "--seed", "7")
+    done = run_soak("--seconds", "8", "--seed", "7", "--quotes", "1000")
     assert done.stdout.splitlines()[-1] == "the soak passed", done.stdout + done.stderr
     assert done.returncode == 0
 
@@ -76,6 +80,28 @@ def test_a_wrong_answer_fails_it() -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    "lenient",
+    [
+        # As a hook that fails open is read.
+        "native.parse_strictly = lambda text: stdout.parse_stdout(text, lambda _: 0)",
+        "stdout.refuse_repeats = dict\nstdout.has_every_key = lambda *_: True",
+    ],
+)
+def test_a_denial_that_a_model_can_undo_fails_it(lenient: str) -> None:
+    spoiled = f"from hookline.pipeline.dialects import native, stdout\n{lenient}"
+    done = run_soak("--events", "1", "--only", "allows", "--quotes", "3000", sabotage=spoiled)
+    assert "lost its denial" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1
+
+
+def test_every_way_to_quote_a_model_is_drawn() -> None:
+    assert len(quotes.WAYS) >= 10
+    drawn = {quotes.make_text(random.Random(number)) for number in range(100)}
+    assert len(drawn) > 70
+    assert [*quotes.find_lost_denials(2_000, seed=5)] == []
+
+
 def test_an_answer_after_its_bound_is_a_violation() -> None:
     event = Event("mark-1", (Kind("slow", {}, timeout=1),), 0, None, blocking=False)
     tally = Tally()
@@ -95,7 +121,7 @@ def test_a_plan_in_order_may_take_as_long_as_its_hooks_together() -> None:
 
 def test_the_same_seed_draws_the_same_events(tmp_path: Path) -> None:
     known = kinds(tmp_path)
-    drawn = [[draw(known, seed=seed, number=n) for n in range(500)] for seed in (1, 1, 2)]
+    drawn = [[draw(known, seed=seed, number=n) for n in range(800)] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert {kind.name for event in drawn[0] for kind in event.kinds} == {k.name for k in known}
     assert any(event.cancel_after is not None for event in drawn[0])

@@ -83,7 +83,7 @@ _GROUPS = (
         "All are `HooklineError`. Their codes: [failures](failures.md#codes-of-errors).",
         (
             *("HooklineError", "BlockedByHook", "StoppedByHook", "InvalidHookError"),
-            *("InvalidPayloadError", "UnknownEventError", "TranslationError"),
+            *("InvalidPayloadError", "UnknownEventError", "TranslationError", "NoFolderError"),
             "HookSystemNotInitializedError",
         ),
         with_members=False,

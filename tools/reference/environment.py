@@ -45,6 +45,7 @@ _SET: dict[str, str] = {
     "LLXPRT_PROJECT_DIR": "The same, for hooks of LLxprt Code.",
     "GEMINI_PROJECT_DIR": "The same, for hooks of Gemini CLI.",
     "CLAUDE_PROJECT_DIR": "The same, for hooks of Claude Code.",
+    "HOOKLINE_HOOK_STATE": "A folder of the user's in which the project's hooks may write.",
     "HOOKLINE_CWD": "The agent's working directory, `cwd` of the event.",
     "GEMINI_CWD": "The same, for hooks of Gemini CLI.",
     "HOOKLINE_SESSION_ID": "The session, `session_id` of the event.",
@@ -126,7 +127,7 @@ def _made(**of_hook: Any) -> set[str]:
     """The variables of every hook; with fields of a hook, the variables that they add."""
     place: dict[str, Any] = {"project_dir": "/", "cwd": "/", "session_id": "", "event": ""}
     if not of_hook:
-        return {*hook_variables(**place)}
+        return {*hook_variables(**place, hook_state="")}
     hook = CommandHook(name="x", command="x", **of_hook)
     return {*hook_variables(**place, hook=hook)} - {*hook_variables(**place)}
 

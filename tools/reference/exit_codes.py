@@ -109,6 +109,8 @@ def render() -> str:
                 ("other text", "a `systemMessage`"),
             ],
         ),
+        "From a hook that fails closed, stdout is empty, text without a `{`, or exactly one JSON "
+        "object; anything else is `malformed` ([read strictly](../running.md#answered)).",
         "Claude Code's hooks follow Claude Code's rules: [Claude Code's hooks](../claude.md).",
         "## Of every command",
         f"Bad usage is {FAILED} everywhere, never {BLOCKED}. A signal is 128 and its number.",

@@ -20,8 +20,8 @@ _KINDS: dict[str, tuple[str, str]] = {
         "Look for what kills it: a lack of memory, or a supervisor.",
     ),
     "timeout": (
-        "The hook took longer than its `timeout` and was stopped.",
-        "Make it faster, or raise `timeout` (milliseconds). `hookline bench NAME` measures it.",
+        "The hook took longer than its `timeout`, or a process that it left running holds stdout.",
+        "Make it faster, raise `timeout` (milliseconds), or redirect what it leaves running.",
     ),
     "spawn": (
         "The hook could not be started.",
@@ -41,7 +41,7 @@ _KINDS: dict[str, tuple[str, str]] = {
     ),
     "malformed": (
         "The hook's output looks like an answer, but cannot be read as one.",
-        "Print one JSON object. A hook with `onFailure: block` is read strictly.",
+        "Print one JSON object; one that fails closed is [read strictly](../running.md#answered).",
     ),
 }
 _CODES: dict[str, str] = {
@@ -84,6 +84,7 @@ _PROBLEMS: dict[str, str] = {
     "duplicate-key": "An object has a key twice; only the last counts.",
     "overreach": "A file says what is not for its layer to decide; it is ignored.",
     "untrusted": "The project's hooks are not reviewed, or have changed since.",
+    "guard-kept": "A reviewed guard goes on as it was reviewed, as the project has another by now.",
     "no-judge": "A prompt hook has no model to ask.",
     "unwritable": "A file to change cannot be written.",
     "leads-out": "A file to change is a link that leads out of the project.",

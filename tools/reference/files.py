@@ -35,6 +35,7 @@ print(json.dumps({
     "config": user_config_dir(),
     "state": user_state_dir(),
     "trust": TrustStore().folder_of("/NAME"),
+    "hooks": hook_state_dir("/NAME"),
     "trace": default_trace_path(),
     "plugins": _find_data_folder("NAME"),
     "bytecode": _choose_bytecode_place({}, project)["PYTHONPYCACHEPREFIX"],
@@ -47,7 +48,8 @@ def render() -> str:
     linux = found["linux"]
     names = list(_PLATFORMS.values())
     kept = [
-        ("reviews of projects (`hookline trust`)", "trust", "0600 in a folder of 0700"),
+        ("reviews of projects (`hookline trust`)", "trust", "0400 in folders of 0700"),
+        ("what a project's hooks write (`HOOKLINE_HOOK_STATE`)", "hooks", "the hooks'"),
         ("the trace (`hookline trace`)", "trace", "0600"),
         ("files of Claude Code's plugins", "plugins", "the plugin's"),
         ("compiled Python of hooks (a cache)", "bytecode", "Python's"),

@@ -19,6 +19,7 @@ from tests.harness.leaks import Snapshot, Watch
 from tools.soak.firing import GRACE, Soak, judged
 from tools.soak.kinds import BACKGROUND_LOG, MAX_STDOUT, Kind, kinds
 from tools.soak.memory import SLACK_BYTES
+from tools.soak.quotes import fuzz
 from tools.soak.storms import Storms, empty, small_tmp
 
 _MEGABYTE = 1024 * 1024
@@ -35,6 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("hookline").propagate = False
     with _scratch() as (scratch, tmp):
         violations = _soak(scratch, tmp, options)
+        if options.quotes:
+            quoting = scratch / "quoting"
+            quoting.mkdir()
+            guards = options.quotes // 10
+            violations += fuzz(quoting, answers=options.quotes, guards=guards, seed=options.seed)
     for violation in violations:
         print(f"VIOLATION: {violation}")
     print("the soak failed" if violations else "the soak passed")
@@ -48,6 +54,13 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="draws other events; default: 1")
     parser.add_argument("--at-once", type=int, default=8, help="in flight; default: %(default)s")
     parser.add_argument("--only", action="append", metavar="KIND", help="of these hooks only")
+    parser.add_argument(
+        "--quotes",
+        type=int,
+        default=30_000,
+        help="answers read of guards that quote a model, one of ten by running the guard;"
+        " default: %(default)s",
+    )
     return parser.parse_args(argv)
 
 

@@ -215,8 +215,8 @@ def _functions() -> list[Kind]:
 
 def _guards() -> list[Kind]:
     """Guards that deny, or try to and fail: each of their events must be blocked."""
-    then_logs = """echo '{"decision": "deny"}'; echo '{"reason": 1}'"""
     garbled = {
+        "denies, then logs": """echo '{"decision": "deny"}'; echo '{"reason": 1}'""",
         "garbles": """printf '{"decision": "deny", "reason": "he said "no""}'""",
         "cuts off": """printf '{"decision": "deny", "rea'""",
         "prints a dict": """echo "{'decision': 'deny', 'reason': 'no'}" """,
@@ -224,6 +224,7 @@ def _guards() -> list[Kind]:
         "misspells": """echo '{"decison": "deny"}'""",
         "says Deny twice": """echo '{"continue": "false"}'""",
     }
+    filtered = """exec > >(sleep 0.1; cat); echo '{"decision": "deny"}'"""
     escaping = {
         "escapes by timeout": "timeout 60 sleep 60; true",
         "escapes by a group": "set -m; sleep 60 & wait",
@@ -239,7 +240,7 @@ def _guards() -> list[Kind]:
 
     return [
         Kind("denies", _command("echo no >&2; exit 2"), weight=6, guards=True),
-        Kind("denies, then logs", _command(then_logs), guards=True),
+        Kind("denies through a filter", _command(filtered), guards=True),
         Kind("denies at once", lambda _given: {"decision": "deny"}, weight=30, guards=True),
         Kind("pads a denial", pads, weight=4, guards=True),
         Kind("breaks", raises, weight=20, failed="error", guards=True),

@@ -28,6 +28,7 @@ from hookline.toolcall import ToolGate as ToolGate
 from hookline.toolcall import ToolOutcome as ToolOutcome
 from hookline.toolcall import complete as complete
 from hookline.triggers import describe_command, tool_notification
+from hookline.wire.codec import show
 from hookline.wire.events import SessionStartSource
 
 Given: TypeAlias = HookSession | Config | str | os.PathLike[str] | None
@@ -167,6 +168,26 @@ class Conversations:
             await conversation.end(conversation.blocking if blocking else conversation.face)
         if self._is_own and isinstance(self.hooks, Hooks):
             self.hooks.close()
+
+
+class CallKey(msgspec.Struct, frozen=True):
+    """A tool call as hooks were shown it: the same id with another tool or another input is another
+    call, which a model may make to run it behind the gate of the first."""
+
+    id: str
+    name: str
+    input: str
+
+
+def key_call(call_id: str | None, name: str, tool_input: Any) -> CallKey:
+    """Return the key under which what hooks and users decide about a call is kept."""
+    return CallKey(call_id or "", name, write_input(tool_input))
+
+
+def write_input(tool_input: Any) -> str:
+    """Return an input as hooks are shown it, in a form in which equal inputs are equal texts; True
+    is not 1 there."""
+    return json.dumps(show(tool_input).value, sort_keys=True, separators=(",", ":"))
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from hookline.check.noise import check_noise
 from hookline.check.reading import Checked, read
 from hookline.check.scripts import check_open, check_scripts, check_warmth
 from hookline.check.servers import check_servers
-from hookline.check.shells import check_code_arguments, check_missing_programs, check_syntax
+from hookline.check.shells import check_code_arguments, check_syntax
 
 __all__ = ["RULES", "RULE_MEANINGS", "Checked", "Finding", "Severity", "check", "read"]
 
@@ -40,7 +40,6 @@ RULES: tuple[Rule, ...] = (
     check_scripts,
     check_noise,
     check_warmth,
-    check_missing_programs,
     check_syntax,
     check_code_arguments,
     check_open,
@@ -51,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     claude.check_kinds,
     claude.check_switches,
     claude.check_unsupported_fields,
+    claude.check_text_of_guards,
     claude.check_user_config,
     claude.check_conditions,
     check_claude_matchers,

@@ -96,6 +96,15 @@ def check_unsupported_fields(checked: Checked) -> Iterator[Finding]:
                     yield file.finding("not-supported", severity, at, what, remedy, event=raw.key)
 
 
+def check_text_of_guards(checked: Checked) -> Iterator[Finding]:
+    """Find hooks that fail closed where plain text is context: a brace in it fails them."""
+    for site in checked.hooks:
+        if site.raw.key in site.file.dialect.text_events and site.hook.on_failure == "block":
+            what = "its text for the model may hold no {: with onFailure block that is malformed"
+            remedy = "print the text as additionalContext in one JSON object"
+            yield site.finding("guard-text", Severity.HINT, ("onFailure",), what, remedy)
+
+
 def check_user_config(checked: Checked) -> Iterator[Finding]:
     """Find plugin commands with values that only Claude Code asks its user for."""
     for site in checked.commands:

@@ -314,7 +314,7 @@ def check_timeouts(checked: Checked) -> Iterator[Finding]:
 
 def check_environments(checked: Checked) -> Iterator[Finding]:
     """Find variables that get another value than it looks like, or that a shell cannot read."""
-    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
+    ours = hook_variables(project_dir="", cwd="", session_id="", event="", hook_state="")
     for site in checked.commands:
         written = site.raw.config.get("env")
         # A hook of Claude Code's also gets the variables of its settings.
@@ -342,7 +342,7 @@ def check_environments(checked: Checked) -> Iterator[Finding]:
 
 def check_arguments(checked: Checked) -> Iterator[Finding]:
     """Find ``args`` that only a shell would expand: with ``args`` there is no shell."""
-    ours = hook_variables(project_dir="", cwd="", session_id="", event="")
+    ours = hook_variables(project_dir="", cwd="", session_id="", event="", hook_state="")
     of_events = {name for name in ours if name.endswith(("_SESSION_ID", "_EVENT"))}
     for site in checked.commands:
         code = code_in((site.hook.command, *(site.hook.args or ())))

@@ -12,6 +12,7 @@ RULE_MEANINGS: dict[str, str] = {
     "event-not-fired": "An agent must fire this event of Claude Code's by its name.",
     "failure-word": "onFailure is not a known word, so the hook fails open.",
     "flat-definition": "A command is where a definition with a list of hooks is expected.",
+    "guard-text": "A hook that fails closed prints plain text for the model, which may hold no {.",
     "http": "An http hook needs httpx, which is not installed.",
     "http-header": "A header of an http hook lacks a variable, or cannot be set by a hook.",
     "http-url": "Nothing is ever sent to the URL of an http hook.",

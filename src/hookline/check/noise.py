@@ -1,6 +1,7 @@
 """Finds text that a script prints beside its answer, by reading the script, so only as a hint.
 
 hookline ignores a stray line before the JSON, with a warning at every event; it belongs on stderr.
+With such a line the answer of a hook that fails closed is malformed.
 """
 
 import re
@@ -63,6 +64,8 @@ def check_noise(checked: Checked) -> Iterator[Finding]:
                     offset = found.start(1)
                     break
         if offset is not None:
+            if script.site.hook.on_failure == "block":
+                what += ", which is malformed for a hook that fails closed"
             base = script.site.finding("stdout-noise", Severity.HINT, ("command",), what, remedy)
             line, column = line_and_column(text, offset)
             yield msgspec.structs.replace(base, file=script.path, line=line, column=column)

@@ -1,9 +1,7 @@
-"""Finds what would fail while a hook runs: missing programs, and text that a shell or Python cannot
-parse; and variables in code, where nothing replaces them.
+"""Finds text that a shell or Python cannot parse, and variables in code, where none is replaced.
 
-A missing program looks like success to a script that does not check; a script that a shell cannot
-parse exits with 2, which blocks. To parse a script, a shell is run that executes nothing, and never
-one of the project's own.
+A script that a shell cannot parse exits with 2, which blocks. To parse a script, a shell is run
+that executes nothing, and never one of the project's own.
 """
 
 import contextlib
@@ -17,7 +15,6 @@ import msgspec
 from hookline.check.findings import Finding, Severity
 from hookline.check.reading import Checked, CommandSite
 from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, find_variables
-from hookline.check.uses import GRAMMAR, find_uses
 from hookline.files import open_regular
 from hookline.pipeline.jsonc import Path
 from hookline.shell.programs import (
@@ -28,6 +25,7 @@ from hookline.shell.programs import (
     shebang_in,
     words_in,
 )
+from hookline.shell.table import RESERVED, find_kind
 from hookline.shell.tokens import VARIABLE, quote_variables
 
 # Only these are known to execute nothing with -n.
@@ -37,14 +35,6 @@ _BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
 _DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
 _PLAIN_TEXT = re.compile(r"[\w./:@%+,=\- \t]*", re.ASCII)
 _OLD_PYTHON = re.compile(r"python2")
-# The options that take code.
-_CODE_OPTIONS = {
-    "python": ("-c",),
-    "sh": ("-c",),
-    "node": ("-e", "--eval", "-p", "--print"),
-    "ruby": ("-e",),
-    "perl": ("-e", "-E"),
-}
 # How each kind of interpreter reads a variable of its environment.
 _READING = {
     "python": 'os.environ["{name}"]',
@@ -52,23 +42,6 @@ _READING = {
     "ruby": 'ENV["{name}"]',
     "perl": "$ENV{{{name}}}",
 }
-
-
-def check_missing_programs(checked: Checked) -> Iterator[Finding]:
-    """Find missing programs that a command or a shell script starts, anywhere in it."""
-    for site, started, _ in find_scripts(checked):
-        text, at = _find_shell_text(site)
-        for name, what, remedy in _find_missing(text, site, checked):
-            # Another rule reports the first program, in more detail.
-            if started is None or started.program != name:
-                yield site.finding("program-missing", Severity.WARNING, at, what, remedy)
-    for script in _find_shell_scripts(checked):
-        text = script.content.decode(errors="replace")
-        for name, what, remedy in _find_missing(text, script.site, checked):
-            at = ("command",)
-            found = script.site.finding("program-missing", Severity.WARNING, at, what, remedy)
-            line, column = _locate_name(name, text)
-            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
 
 
 class _ShellScript(msgspec.Struct, frozen=True):
@@ -117,34 +90,13 @@ def _find_shell_text(site: CommandSite) -> tuple[str, Path]:
     return words[code], ("args", code - 1)
 
 
-def _find_missing(text: str, site: CommandSite, checked: Checked) -> Iterator[tuple[str, str, str]]:
-    path = checked.environ.get("PATH", os.defpath)
-    uses = find_uses(text, {"PATH": path, **find_variables(site, checked)})
-    for name in uses.names:
-        if "/" in name:
-            if not os.path.lexists(name):
-                yield name, f"there is no program {name}", "install it, or correct the path"
-        elif find_program(name, uses.path, cwd=checked.cwd) is None:
-            # An agent may have another PATH.
-            remedy = f"install it, or check for it in the hook: command -v {name} || exit 2"
-            yield name, f"{name} is not on the PATH of this shell", remedy
-
-
-def _locate_name(name: str, text: str) -> tuple[int, int]:
-    word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.lstrip().startswith("#") and (found := word.search(line)):
-            return number, found.start() + 1
-    return 1, 1
-
-
 def check_syntax(checked: Checked) -> Iterator[Finding]:
     """Find commands and scripts that cannot be parsed."""
     seen: set[str] = set()
     for site, _, script in find_scripts(checked):
         text, at = _find_shell_text(site)
         # Plain words need no shell to parse them, and there may be hundreds of hooks.
-        is_plain = _PLAIN_TEXT.fullmatch(text) and GRAMMAR.isdisjoint(text.split())
+        is_plain = _PLAIN_TEXT.fullmatch(text) and RESERVED.isdisjoint(text.split())
         if not is_plain and (
             at != ("command",) or argv_of(site.hook, find_variables(site, checked)) is None
         ):
@@ -288,7 +240,7 @@ def find_code_argument(words: Sequence[str]) -> int | None:
         if interpreter is None or interpreter.script_at is not None or not interpreter.options:
             continue
         kind, option = interpreter.kind, interpreter.options[-1][0]
-        if option not in _CODE_OPTIONS.get(kind, ()):
+        if option not in find_kind(kind).code:
             continue
         joined = words[at].partition("=" if option.startswith("--") else option[-1])[2]
         if joined and kind != "sh":

@@ -1,8 +1,8 @@
 """``hookline check``: reviews the settings and the scripts they name; it executes none of them.
 
 A finding is a line that editors and people can follow, in a group a file; other formats are for
-programs. Exit status: 0 also with warnings and hints, 1 with errors, and with warnings when
-``--strict``.
+programs. Exit status: 0 also with warnings and hints, 1 with errors, with warnings when
+``--strict``, and where there is nothing to check unless ``--allow-empty``.
 """
 
 import os
@@ -36,6 +36,7 @@ OPTIONS = (
     flag("--diff", "show what --fix would change, and change nothing", one_of="fixing"),
     flag("--strict", "exit with 1 for warnings too, not only for errors"),
     flag("--quiet", "leave out the hints"),
+    flag("--allow-empty", "exit with 0 even if there are no settings to check"),
     Option(
         "--format",
         "",
@@ -92,6 +93,11 @@ def run(options: Options, screen: Screen) -> int:
         for change in made.values():
             screen.note(*_describe(options, change))
         _write_report(form, screen, findings, checked)
+    if _is_empty(checked):
+        if form != "text":
+            for line in _explain_empty(checked):
+                screen.note(line)
+        return 0 if options.allow_empty else 1
     fatal = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
     return 1 if any(finding.severity in fatal for finding in findings) else 0
 
@@ -227,13 +233,27 @@ def _show_file(
     screen.line()
 
 
+def _is_empty(checked: Checked) -> bool:
+    return not checked.files and not checked.broken
+
+
+def _explain_empty(checked: Checked) -> Iterator[str]:
+    """Say that nothing was checked, and what may have been meant."""
+    yield f"there are no settings to check for {checked.project_dir}"
+    if checked.unread:
+        folders = dict.fromkeys(shown_path(os.path.dirname(path)) for path in checked.unread)
+        yield f"{', '.join(folders)} holds settings of Claude Code, which --claude checks"
+    else:
+        yield "`hookline init` makes a first hook, its settings and its tests"
+
+
 def _show_summary(
     options: Options, screen: Screen, findings: Sequence[Finding], checked: Checked
 ) -> None:
     """The last lines: how much was looked at, what was found, and what to do next."""
-    if not checked.files and not checked.broken:
-        screen.line("there are no settings to check for ", (checked.project_dir, "name"))
-        screen.line("`hookline init` makes a first one, its settings and its tests")
+    if _is_empty(checked):
+        for line in _explain_empty(checked):
+            screen.line(line)
         return
     looked_at = count(len(checked.files) + len(checked.broken), "file")
     verdict = ("no problems", "good")

@@ -26,6 +26,7 @@ from hookline.wire.events import EVENTS, EventName, HookEventName
 
 if TYPE_CHECKING:
     import asyncio
+    from types import ModuleType
 
     from hookline.bus.nats import NatsMessageBus
     from hookline.cli.progress import Waiting
@@ -155,17 +156,24 @@ def tell_copies(screen: Screen, config: Config, *, json: bool) -> None:
 def open_bus(text: str, **options: Any) -> "NatsMessageBus":
     """The bus that ``--bus`` names, not connected yet; ``@FILE`` keeps a password out of the list
     of processes."""
-    try:
-        from hookline.bus.nats import BusConnectionError, NatsMessageBus
-    except ImportError as error:
-        raise CommandError(f"--bus: {error}") from None
+    nats = load_nats()
     if text.startswith("@"):
         with open(text[1:], encoding="utf-8") as file:
             text = file.read()
     try:
-        return NatsMessageBus.from_url(text, **options)
-    except BusConnectionError as error:
+        bus: NatsMessageBus = nats.NatsMessageBus.from_url(text, **options)
+        return bus
+    except nats.BusConnectionError as error:
         raise CommandError(f"--bus: {error}") from None
+
+
+def load_nats() -> "ModuleType":
+    """Load the bus over NATS; raises CommandError if its extra is not installed."""
+    try:
+        from hookline.bus import nats
+    except ImportError as error:
+        raise CommandError(f"--bus: {error}") from None
+    return nats
 
 
 def fire(

@@ -4,8 +4,8 @@ import logging
 import os
 import sys
 
+from hookline.escapes import one_line
 from hookline.hiding import Secrets
-from hookline.notices import one_line
 
 
 class _Formatter(logging.Formatter):

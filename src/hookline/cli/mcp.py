@@ -47,7 +47,8 @@ OPTIONS = (
     Option(
         "--name",
         "NAME",
-        "the server's name for hooks: its tools are mcp__NAME__TOOL (default: its own name)",
+        "the server's name for hooks: its tools are mcp__NAME__TOOL (default: its own name; needed "
+        "in strict mode)",
     ),
     Option(
         "--tools",
@@ -94,6 +95,10 @@ def run(options: Options, screen: Screen) -> int:
         required=options.require or (),
     )
     tell_problems(screen, config.get_settings().problems)
+    if options.name is None and config.is_strict():
+        raise CommandError(
+            "strict mode needs --name: a server could give itself a name that no matcher knows"
+        )
     # Nothing that this process prints may get between the protocol's messages.
     wire = os.dup(1)
     os.dup2(2, 1)

@@ -1,7 +1,7 @@
-"""``hookline migrate``: converts another agent's hook settings to ours; writes only on request.
+"""``hookline migrate``: copies hooks of Gemini CLI and LLxprt Code to ours; writes only on request.
 
-It executes nothing and does not change the other agent's files. It shows the hooks before and
-after, which hooks are not moved and why, and how to run those anyway.
+It executes nothing and does not change the other agent's files. It shows what moves, and what does
+not and why.
 """
 
 import os
@@ -11,62 +11,36 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag
-from hookline.cli.screen import Screen, count, shown_path, shown_place, width_of
-from hookline.edit import Updated, add_to_settings, read_settings_text
-from hookline.migrate.claude import EVENTS
-from hookline.migrate.moves import Before, Kind, Move
+from hookline.cli.screen import Screen, count, shown_path, shown_place
+from hookline.edit import Updated, add_to_settings
 from hookline.migrate.planning import (
-    Agent,
+    Kind,
     Places,
     Plan,
     Source,
     Target,
     additions,
     find_places,
-    find_plugin_sources,
     find_sources,
-    given_source,
     make_plan,
+    name_source,
 )
 from hookline.pipeline.settings import SettingsFileError
-from hookline.wire.events import HookEventName
 
 EXAMPLES = (
     "hookline migrate",
-    "hookline migrate --from claude --only project",
+    "hookline migrate --only project",
     "hookline migrate --write",
 )
 
-_AGENTS: dict[str, tuple[Agent, ...]] = {
-    "auto": ("claude", "gemini"),
-    "claude": ("claude",),
-    "gemini": ("gemini",),
-}
-_WIDEST = 36
 # The findings shown after a plan's hooks: title and role.
 _FINDINGS = (
-    (Kind.REFUSED, "What is not moved, because it would do something else", "bad"),
+    (Kind.REFUSED, "What is not moved", "bad"),
     (Kind.NOTE, "What to know", "title"),
 )
 _NEXT = ("hookline check", "hookline trust")
-_UNCHANGED = '"claude": true in .hookline/settings.json'
 OPTIONS = (
-    Option(
-        "--from",
-        "",
-        "whose settings (default: Claude Code's; if there are none, Gemini's and LLxprt's)",
-        default="auto",
-        choices=tuple(_AGENTS),
-        attribute="agent",
-    ),
     Option("--only", "", "only the project's or the user's settings", choices=("project", "user")),
-    Option(
-        "--plugin",
-        "DIR",
-        "the hooks of this Claude Code plugin, for the project, or with --only user for the user; "
-        "can be given more than once",
-        again=True,
-    ),
     flag("--dry-run", "show what --write would do, and write nothing (default)", one_of="how"),
     flag("--write", "add the hooks to the settings, and keep a backup of these", one_of="how"),
 )
@@ -79,62 +53,33 @@ def run(options: Options, screen: Screen) -> int:
     written = _write_plan(plan) if options.write else None
     # The command that writes what is shown.
     words = ["hookline", "migrate", "--write"]
-    words += [] if options.agent == "auto" else ["--from", options.agent]
     words += ["--only", options.only] if options.only else []
     words += ["--cwd", options.cwd] if options.cwd else []
     words += [word for file in options.settings or () for word in ("--settings", file)]
-    words += [word for folder in options.plugin or () for word in ("--plugin", folder)]
     again = shlex.join(words)
     if options.json:
         screen.document(_make_document(plan, written, again))
         return 0
     if not plan.sources:
-        screen.line(
-            "there are no settings of Claude Code, Gemini CLI or LLxprt Code to migrate here"
-        )
+        screen.line("there are no settings of Gemini CLI or LLxprt Code to migrate here")
         screen.line("name a file: ", ("hookline migrate --settings FILE", "name"))
+        screen.line("Claude Code's hooks run as they are with ", ("--claude", "name"))
         screen.line("or start anew: ", ("hookline init", "name"))
         return 0
     _show_plan(screen, plan)
     _show_outcome(screen, plan, written, again)
-    if {source.agent for source in plan.sources} == {"claude"}:
-        # Not moved by default, because they are read as they are.
-        for source in find_sources(places, ("gemini",)):
-            file = shown_path(source.file)
-            screen.line(f"{file} is read as it is; --from gemini moves it all the same")
     return 0
 
 
 def _find_sources(options: Options, places: Places) -> list[Source]:
-    sources: list[Source] = []
-    for file in options.settings or ():
-        agent: Agent = options.agent
-        if options.agent == "auto":
-            # The event names tell whose settings these are.
-            hooks = read_settings_text(os.path.abspath(file)).document.value.get("hooks")
-            named = set(hooks) if isinstance(hooks, Mapping) else set()
-            agent = "gemini" if named & set(HookEventName) - set(EVENTS) else "claude"
-        sources.append(given_source(file, agent, places))
-    for folder in options.plugin or ():
-        sources += find_plugin_sources(folder, places, options.only or "project")
-    if sources:
-        return sources
-    sources = find_sources(places, _AGENTS[options.agent])
-    if options.only:
-        sources = [source for source in sources if source.layer == options.only]
-    if options.agent == "auto":
-        # Gemini's files are read as they are, so they are moved only if there are no others.
-        sources = [source for source in sources if source.agent == "claude"] or sources
-    return sources
+    if options.settings:
+        return [name_source(file, places) for file in options.settings]
+    sources = find_sources(places)
+    return [source for source in sources if options.only in (None, source.layer)]
 
 
 def _write_plan(plan: Plan) -> list[Updated]:
     written: list[Updated] = []
-    for folder in plan.folders:
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise CommandError(f"{folder}: cannot be created: {error.strerror or error}") from None
     for target in plan.targets:
         if not target.new and not target.disabled:
             written.append(Updated(file=target.file, created=False, changed=False))
@@ -153,8 +98,7 @@ def _write_plan(plan: Plan) -> list[Updated]:
 
 
 def _show_plan(screen: Screen, plan: Plan) -> None:
-    """Show for each hook when it runs, before and after, what it runs, and how its fields change;
-    then the findings."""
+    """Show for each hook when it runs and what it runs; then the findings."""
     for target in plan.targets:
         for source in plan.sources:
             if source.target != target.file:
@@ -164,21 +108,15 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             screen.line((files[0], "title"), " → ", (files[1], "title"))
             if not moves:
                 screen.line(("no hook can be migrated", "faint"), indent=2)
-            width = min(
-                max((width_of(_describe_when(m.before)) for m in moves), default=0), _WIDEST
-            )
             for move in moves:
-                before = _describe_when(move.before)
-                space = " " * max(width - width_of(before), 0)
                 screen.line(
-                    (before, "name"), f"{space}  →  ", (_describe_when(move), "matcher"), indent=2
+                    (move.event, "name"), (f" {move.matcher or ''}".rstrip(), "matcher"), indent=2
                 )
-                args = move.before.config.get("args")
-                words = (move.before.config["command"], *(args if isinstance(args, list) else ()))
+                args = move.hook.get("args")
+                words = (move.hook["command"], *(args if isinstance(args, list) else ()))
                 screen.quote(" ".join(map(str, words)))
-                changes = "; ".join(move.changes) if move in target.new else "already there"
-                if changes:
-                    screen.line((changes, "faint"), indent=4)
+                if move not in target.new:
+                    screen.line(("already there", "faint"), indent=4)
             screen.line()
         if target.disabled:
             names = ", ".join(target.disabled)
@@ -190,16 +128,11 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             continue
         screen.line((title, role))
         for finding in findings:
-            subject = f"  {finding.subject}" if finding.subject else ""
             place = shown_place(finding.file, finding.line)
             remedy = f"; {finding.remedy}" if finding.remedy else ""
-            screen.line((place, "faint"), (subject, "name"), indent=2)
+            screen.line((place, "faint"), indent=2)
             screen.line(f"{finding.message}{remedy}", indent=4)
         screen.line()
-
-
-def _describe_when(hook: Before | Move) -> str:
-    return f"{hook.event} {hook.matcher}" if hook.matcher else hook.event
 
 
 def _show_outcome(
@@ -212,11 +145,6 @@ def _show_outcome(
     refused = sum(1 for finding in plan.findings if finding.kind is Kind.REFUSED)
     parts += [f"{refused} refused"] if refused else []
     screen.line(", ".join(parts))
-    if refused and any(source.agent == "claude" for source in plan.sources):
-        stays = "what is refused stays with Claude Code and guards nothing here"
-        screen.line((stays, "bad"), f"; to run all of it unchanged: {_explain_unchanged(plan)}")
-        if plan.moves:
-            screen.line("what was moved would then run twice: take it out of Claude Code's file")
     for update in written or ():
         if update.changed:
             verb = "made" if update.created else "changed"
@@ -226,13 +154,6 @@ def _show_outcome(
         screen.line("nothing was written; to do so: ", (again, "name"))
     elif plan.moves:
         screen.line("next: ", (_NEXT[0], "name"), ", then ", (_NEXT[1], "name"))
-
-
-def _explain_unchanged(plan: Plan) -> str:
-    plugins = dict.fromkeys(source.plugin for source in plan.sources if source.plugin)
-    if not plugins:
-        return f"{_UNCHANGED}, or --claude"
-    return " ".join(f"--plugin {shlex.quote(shown_path(folder))}" for folder in plugins)
 
 
 def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
@@ -246,13 +167,9 @@ def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) ->
                 "file": move.file,
                 "line": move.line,
                 "column": move.column,
-                "before": {
-                    "event": move.before.event,
-                    "matcher": move.before.matcher,
-                    "hook": move.before.config,
-                },
-                "after": {"event": move.event, "matcher": move.matcher, "hook": move.hook},
-                "changes": move.changes,
+                "event": move.event,
+                "matcher": move.matcher,
+                "hook": move.hook,
                 "target": target.file,
                 "is_new": move in target.new,
             }
@@ -260,7 +177,6 @@ def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) ->
             for move in target.moves
         ],
         "findings": plan.findings,
-        "unchanged": _explain_unchanged(plan),
         "targets": [
             {
                 "file": target.file,

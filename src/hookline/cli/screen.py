@@ -13,6 +13,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TextIO, TypeAlias
 
+from hookline.escapes import escape_unseen, spell
+
 # A piece of a line: plain text, or text and its role.
 Span: TypeAlias = str | tuple[str, str]
 Row: TypeAlias = Sequence[Span]
@@ -24,7 +26,10 @@ Column: TypeAlias = Literal["keep", "right", "cut"]
 GAP = 2
 # What a line of a diff begins with -> the role of that line.
 DIFF_ROLES = {"+": "good", "-": "bad", "@": "faint"}
-_KEPT = frozenset("\n\u200d")  # the joiner holds emoji together
+# Blanks of other kinds are shown as the one that all terminals know.
+_BLANKS = dict.fromkeys(
+    [*map(ord, "\t\r\xa0\u1680\u202f\u205f\u3000"), *range(0x2000, 0x200B)], " "
+)
 # A cell wider than this does not push the rows of a table without a width apart.
 _WIDEST = 32
 # The least a column is cut to, and the least the last one is wrapped to, before that moves below;
@@ -107,18 +112,11 @@ class Screen:
         """The one JSON document of ``--json``: a line, or pretty for people at a terminal."""
         from hookline.wire import codec
 
-        encoded = codec.encode(value)
+        encoded = codec.encode_seen(value)
         if self.is_terminal:
             import msgspec
 
-            # Nothing in it may steer a terminal; JSON writes what is beyond sixteen bits in halves.
-            def escape(character: str) -> str:
-                units = character.encode("utf-16-be")
-                return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-            text = msgspec.json.format(encoded, indent=2).decode("utf-8")
-            shown = (c if c == "\n" or c.isprintable() else escape(c) for c in text)
-            encoded = "".join(shown).encode("utf-8")
+            encoded = msgspec.json.format(encoded, indent=2)
 
         def put(stream: TextIO) -> None:
             # JSON is UTF-8 whatever the stream's encoding.
@@ -221,16 +219,7 @@ def terminal_width(stream: TextIO | None) -> int:
 
 def printable(text: str) -> str:
     """The text with control and invisible characters written out, lone surrogates too."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character in _KEPT or character.isprintable()
-        else " "
-        if character.isspace()
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
+    return escape_unseen(text.translate(_BLANKS), spell, kept="\n")
 
 
 def duration(milliseconds: float) -> str:

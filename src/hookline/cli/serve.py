@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import ENDING_SIGNALS, open_bus
+from hookline.cli.firing import ENDING_SIGNALS, load_nats, open_bus
 from hookline.cli.logs import make_handler
 from hookline.cli.options import (
     SOURCES,
@@ -81,12 +81,11 @@ def run(options: Options, screen: Screen) -> int:
         )
     if not options.health > 0:
         raise CommandError(f"--health: {options.health:g} is not a time to wait; write more than 0")
-    from hookline.bus.nats import ServingOptions
-
+    nats = load_nats()
     names = [name for given in options.events or () for name in given.split(",") if name.strip()]
     if options.events and not names:
         raise CommandError("--events: name at least one, or leave it out to serve all")
-    serving = ServingOptions(
+    serving = nats.ServingOptions(
         queue=options.queue,
         events=tuple(read_event_name("--events: ", n.strip()).value for n in names) or None,
         concurrency=options.concurrency or 4 * (os.cpu_count() or 1),

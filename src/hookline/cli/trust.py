@@ -82,6 +82,8 @@ def run(options: Options, screen: Screen) -> int:
     kept = _read_kept(stores, project, screen)
     known = None if kept is None else kept.review
     changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
+    if kept is not None and (damage := kept.find_damage(kept.review.files)) is not None:
+        changes.append(damage)
     if not changes:
         # Those of a project whose review cannot be read.
         changes = [
@@ -384,8 +386,11 @@ def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequ
         screen.line()
     else:
         _show_changes(screen, looked, kept, changes)
-    for hint in dict.fromkeys(hint for hook in now.hooks for hint in hook.hints):
+    hints = dict.fromkeys(hint for hook in now.hooks for hint in hook.hints)
+    for hint in hints:
         screen.line((f"look at: {hint}", "care"))
+    if hints:
+        screen.line()
     _show_open(screen, now.hooks)
 
 

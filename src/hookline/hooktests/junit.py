@@ -1,15 +1,12 @@
 """Writes JUnit's XML for CI, with characters escaped that XML cannot hold."""
 
-import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from hookline.escapes import escape_unseen, spell
 from hookline.hooktests.cases import HookTestFile, Outcome
 from hookline.hooktests.comparing import describe_failure, failure_lines
-
-# Characters that XML 1.0 cannot hold, even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> bytes:
@@ -56,4 +53,5 @@ def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> byt
 
 
 def _escape_forbidden(text: str) -> str:
-    return _FORBIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """Escape what XML 1.0 cannot hold, and what people would not see."""
+    return escape_unseen(text, spell, kept="\t\n\r")

@@ -1,5 +1,4 @@
-"""Moves other agents' hooks into our settings, and says what moves, what changes and what stays.
+"""Moves hooks of Gemini CLI and LLxprt Code into our settings, and says what moves and what stays.
 
-A hook moves only if it will do the same here; in doubt it is refused. Scripts are read and never
-run.
+These agents' hooks mean the same here, so moving one copies it. Nothing is run.
 """

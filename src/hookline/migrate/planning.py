@@ -1,61 +1,82 @@
-"""Finds the settings and plugins of other agents and plans the migration: what is new to which of
-our files, and which variables move with the hooks."""
+"""Finds the settings of Gemini CLI and LLxprt Code, and plans what moves into which of our
+files. Nothing is written here."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from hookline.edit import read_settings_text, refuse_way_out, with_additions
-from hookline.migrate.claude import Around, migrate_claude
-from hookline.migrate.moves import Before, Draft, Finding, Kind, Migrated, Move
 from hookline.pipeline.definitions import Origin, parse_hooks
+from hookline.pipeline.dialects.claude.names import EVENT_NAMES
 from hookline.pipeline.jsonc import Document, Path, spoken, value_at
 from hookline.pipeline.settings import (
     SWITCHES,
-    SettingsFileError,
     find_disabled_names,
     find_project_dir,
+    is_claude_file,
 )
 from hookline.places import home_dir, user_config_dir
-from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 
-Agent: TypeAlias = Literal["claude", "gemini"]
 Layer: TypeAlias = Literal["project", "user"]
 
-# Agent -> its files in a project or the home, and the name of our file for each.
-_FILES: dict[Agent, tuple[tuple[str, str], ...]] = {
-    "claude": (
-        (".claude/settings.json", "settings.json"),
-        (".claude/settings.local.json", "settings.local.json"),
-    ),
-    "gemini": (
-        (".gemini/settings.json", "settings.json"),
-        (".llxprt/settings.json", "settings.json"),
-    ),
-}
+_FILES = (".gemini/settings.json", ".llxprt/settings.json")
 _HOOK_KEYS = frozenset(
     {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
 )
-_GEMINI_EVENTS = frozenset(event.value for event in HookEventName)
+_EVENTS = frozenset(event.value for event in HookEventName)
+_CLAUDE_EVENTS = frozenset(EVENT_NAMES) - _EVENTS
+
+
+class Kind(StrEnum):
+    """Whether a finding refuses to move something, or notes something for the user."""
+
+    REFUSED = "refused"
+    NOTE = "note"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that does not move or changes: the place, and what to do."""
+
+    kind: Kind
+    file: str
+    line: int
+    column: int
+    message: str
+    remedy: str = ""
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A hook that moves, and its place; hooks with the same ``group`` share a definition."""
+
+    file: str
+    line: int
+    column: int
+    group: tuple[str | int, ...]
+    event: str
+    hook: Mapping[str, Any]
+    matcher: str | None = None
+    sequential: bool = False
+
+
+class Migrated(msgspec.Struct, frozen=True, kw_only=True):
+    """The result for one settings file; ``disabled`` are names of hooks that stay disabled."""
+
+    moves: tuple[Move, ...] = ()
+    disabled: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A settings file of another agent, and the file of ours for its hooks.
-
-    ``base`` is the path to its hooks; ``plugin`` is the folder of the plugin it belongs to.
-    """
+    """A settings file of another agent, and the file of ours for its hooks."""
 
     file: str
-    agent: Agent
     layer: Layer
     target: str
-    base: Path = ("hooks",)
-    plugin: str | None = None
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -77,12 +98,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole migration, before anything is written; ``folders`` are folders that hooks need."""
+    """A whole migration, before anything is written."""
 
     sources: tuple[Source, ...]
     targets: tuple[Target, ...]
     findings: tuple[Finding, ...]
-    folders: tuple[str, ...] = ()
 
     @property
     def moves(self) -> list[Move]:
@@ -91,51 +111,47 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_places(cwd: str) -> Places:
-    """Find the project of a directory, which may have only another agent's settings so far."""
+    """Find the project of a directory, and the user's folders."""
     home = home_dir()
-    directory = cwd
-    while True:
-        is_home = home is not None and os.path.realpath(directory) == os.path.realpath(home)
-        files = (os.path.join(directory, name) for name, _ in _FILES["claude"])
-        if not is_home and any(map(os.path.exists, files)):
-            return Places(directory, home, user_config_dir())
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return Places(find_project_dir(cwd, home), home, user_config_dir())
-        directory = parent
+    return Places(find_project_dir(cwd, home), home, user_config_dir())
 
 
-def find_sources(places: Places, agents: Sequence[Agent]) -> list[Source]:
+def find_sources(places: Places) -> list[Source]:
     """Find the files that exist; one reached twice counts once, as the user's."""
-    below: tuple[tuple[Layer, str | None, str | None], ...] = (
+    layers: tuple[tuple[Layer, str | None, str | None], ...] = (
         ("user", places.home, places.user_dir),
         ("project", places.project_dir, os.path.join(places.project_dir, ".hookline")),
     )
-    found: dict[str, Source] = {}
-    for layer, start, ours in below:
+    sources: dict[str, Source] = {}
+    for layer, start, ours in layers:
         if start is None or ours is None:
             continue
-        for agent in agents:
-            for name, own_name in _FILES[agent]:
-                file, target = os.path.join(start, name), os.path.join(ours, own_name)
-                if os.path.exists(file):
-                    source = Source(file=file, agent=agent, layer=layer, target=target)
-                    found.setdefault(os.path.realpath(file), source)
-    return sorted(found.values(), key=lambda source: source.layer == "user")
+        for name in _FILES:
+            file, target = os.path.join(start, name), os.path.join(ours, "settings.json")
+            if os.path.exists(file):
+                source = Source(file=file, layer=layer, target=target)
+                sources.setdefault(os.path.realpath(file), source)
+    return sorted(sources.values(), key=lambda source: source.layer == "user")
 
 
-def given_source(file: str, agent: Agent, places: Places) -> Source:
+def name_source(file: str, places: Places) -> Source:
     """Make the source for a named file, whose hooks go into the project's settings."""
     target = os.path.join(places.project_dir, ".hookline", "settings.json")
-    return Source(file=os.path.abspath(file), agent=agent, layer="project", target=target)
+    return Source(file=os.path.abspath(file), layer="project", target=target)
 
 
-def migrate_gemini(document: Document, file: str) -> Migrated:
-    """Migrate a settings file of Gemini CLI or LLxprt Code: only the folder differs from ours."""
-    draft = Draft(document, file)
+def migrate_file(document: Document, file: str) -> Migrated:
+    """Migrate a settings file, whose hooks mean the same in ours."""
     hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
+    names = set(hooks) if isinstance(hooks, Mapping) else set()
+    if is_claude_file(file) or not names.isdisjoint(_CLAUDE_EVENTS):
+        message = "these are settings of Claude Code, whose hooks run as they are with --claude"
+        refusal = Finding(Kind.REFUSED, file, *document.place(("hooks",)), message)
+        return Migrated(findings=(refusal,))
+    moves: list[Move] = []
+    findings: list[Finding] = []
     for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
-        is_event = key in _GEMINI_EVENTS and isinstance(definitions, list)
+        is_event = key in _EVENTS and isinstance(definitions, list)
         for index, definition in enumerate(definitions if is_event else ()):
             listed, matcher = value_at(definition, ("hooks",)), value_at(definition, ("matcher",))
             is_definition = isinstance(listed, list) and isinstance(matcher, str | None)
@@ -145,138 +161,46 @@ def migrate_gemini(document: Document, file: str) -> Migrated:
                 if not is_command or not command.strip():
                     continue
                 path: Path = ("hooks", key, index, "hooks", place)
+                line, column = document.place(path)
                 strangers = sorted(set(config) - _HOOK_KEYS)
                 if strangers:
                     message = f"{', '.join(strangers)} has no meaning here and was left out"
-                    draft.find(Kind.NOTE, path, message)
-                draft.move(
-                    path,
-                    Before(event=key, matcher=matcher, config=config),
-                    key,
+                    findings.append(Finding(Kind.NOTE, file, line, column, message))
+                move = Move(
+                    file=file,
+                    line=line,
+                    column=column,
+                    group=(file, *path[:-2]),
+                    event=key,
                     matcher=matcher or None,
                     hook={name: value for name, value in config.items() if name in _HOOK_KEYS},
                     sequential=definition.get("sequential") is True,
                 )
-    if draft.moves:
+                moves.append(move)
+    if moves:
         message = "hookline reads this file itself, so its hooks run without being moved"
         remedy = "each moved hook runs once while both files have it"
-        line = draft.moves[0].line
-        draft.findings.append(Finding(Kind.NOTE, file, line, 1, message, remedy=remedy))
+        findings.append(Finding(Kind.NOTE, file, moves[0].line, 1, message, remedy))
     # The engine reads these files too: add its problems about entries that are not hooks.
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
         kind = Kind.REFUSED if problem.skipped else Kind.NOTE
         at = problem.line or 1, problem.column or 1
-        draft.findings.append(Finding(kind, file, *at, problem.text))
+        findings.append(Finding(kind, file, *at, problem.text))
     for path in SWITCHES:
         if value_at(document.value, path) is False:
             message = f"{spoken(path)} is false, so hooks stay disabled; set it to true to run them"
-            draft.find(Kind.NOTE, path, message)
-    return draft.finish(dict.fromkeys(name for _, name in find_disabled_names(document.value)))
-
-
-def find_plugin_sources(folder: str, places: Places, layer: Layer) -> list[Source]:
-    """Find the files with the hooks of a plugin; raises SettingsFileError for a missing one."""
-    folder = os.path.abspath(folder)
-    manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
-    default = os.path.join(folder, "hooks", "hooks.json")
-    named = value_at(read_settings_text(manifest).document.value, ("hooks",))
-    listed = named if isinstance(named, list) else [] if named is None else [named]
-    found: list[tuple[str, Path]] = []
-    for index, each in enumerate(listed):
-        path: Path = ("hooks", index) if isinstance(named, list) else ("hooks",)
-        if isinstance(each, str):
-            refuse_way_out(file := os.path.join(folder, each), folder)
-            found.append((file, ("hooks",)))
-        else:
-            is_wrapped = isinstance(value_at(each, ("hooks",)), Mapping)
-            found.append((manifest, (*path, "hooks") if is_wrapped else path))
-    if named is None:
-        found.append((default, ("hooks",)))
-    for file, _ in found:
-        if not os.path.isfile(file):
-            message = "does not exist, so this folder is not a plugin with hooks"
-            raise SettingsFileError(Problem(kind="unreadable", message=message, file=file))
-    ours = places.user_dir if layer == "user" else os.path.join(places.project_dir, ".hookline")
-    target = os.path.join(ours or places.project_dir, "settings.json")
-    return [
-        Source(file=f, agent="claude", layer=layer, target=target, base=base, plugin=folder)
-        for f, base in found
-    ]
-
-
-def _find_plugin_variables(folder: str, places: Places) -> dict[str, str]:
-    """Return the folder of a plugin and its data folder: Claude's if it exists, else ours."""
-    manifest = os.path.join(folder, ".claude-plugin", "plugin.json")
-    said = value_at(read_settings_text(manifest).document.value, ("name",))
-    said = said if isinstance(said, str) and said else os.path.basename(folder)
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", said)
-    data = os.path.join(places.home or folder, ".claude", "plugins", "data")
-    there = os.listdir(data) if os.path.isdir(data) else []
-    own = [each for each in there if each == name or each.startswith(f"{name}-")]
-    if len(own) != 1:
-        data, own = os.path.join(places.user_dir or folder, "plugins"), [name]
-    return {"CLAUDE_PLUGIN_ROOT": folder, "CLAUDE_PLUGIN_DATA": os.path.join(data, own[0])}
-
-
-def _read_env(document: Document) -> dict[str, str]:
-    """Read the variables that Claude Code's settings set, as strings."""
-    env = value_at(document.value, ("env",))
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in (env.items() if isinstance(env, Mapping) else ())
-        if isinstance(value, str | int | float) and name and "=" not in name
-        if "\0" not in f"{name}{value}"
-    }
-
-
-def _look_around(source: Source, places: Places) -> Around:
-    """Find the surroundings of a Claude Code file's hooks. Variables move with the hooks unless a
-    file that fewer people may read sets them: the user's own values must not get into a file of the
-    project."""
-    env: dict[str, str] = {}
-    private: dict[str, str] = {}
-    found = find_sources(places, ("claude",))
-    # Lowest priority first; a project's variables are only for the project's own hooks.
-    files = [other for other in found if other.layer == "user"]
-    if source.plugin is None and source.layer == "project":
-        files += [other for other in found if other.layer == "project"]
-    if source.plugin is None and source.file not in (other.file for other in files):
-        files.append(source)
-    for other in files:
-        is_open = other.layer == source.layer and (
-            other.target == source.target or not other.file.endswith(".local.json")
-        )
-        for name, value in _read_env(read_settings_text(other.file).document).items():
-            env.pop(name, None)
-            private.pop(name, None)
-            if is_open:
-                env[name] = value
-            else:
-                private[name] = other.file
-    if source.plugin is not None:
-        env |= _find_plugin_variables(source.plugin, places)
-    project_dir = places.project_dir if source.layer == "project" else ""
-    return Around(project_dir=project_dir, home=places.home, env=env, private=private)
+            findings.append(Finding(Kind.NOTE, file, *document.place(path), message))
+    disabled = dict.fromkeys(name for _, name in find_disabled_names(document.value))
+    return Migrated(moves=tuple(moves), disabled=tuple(disabled), findings=tuple(findings))
 
 
 def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     """Read the files and plan their migration; raises SettingsFileError for a bad file."""
-    migrated: list[tuple[Source, Migrated]] = []
-    findings: list[Finding] = []
-    for source in sources:
-        document = read_settings_text(source.file).document
-        if source.agent == "gemini":
-            migrated.append((source, migrate_gemini(document, source.file)))
-            continue
-        around = _look_around(source, places)
-        migrated.append((source, migrate_claude(document, source.file, around, source.base)))
-    findings += (finding for _, each in migrated for finding in each.findings)
-    off = _find_switched_off(places, sources)
-    if off is not None:
-        # Claude Code runs none of them, so none may start to run here.
-        findings.append(off)
-        migrated = [(s, Migrated() if s.agent == "claude" else each) for s, each in migrated]
+    migrated = [
+        (source, migrate_file(read_settings_text(source.file).document, source.file))
+        for source in sources
+    ]
     for source in sources:
         if source.layer == "project":
             refuse_way_out(source.target, places.project_dir)
@@ -293,30 +217,11 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
         targets.append(
             Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=names)
         )
-    moved = (move.hook.get("env", {}) for target in targets for move in target.moves)
-    folders = {env["CLAUDE_PLUGIN_DATA"] for env in moved if "CLAUDE_PLUGIN_DATA" in env}
     return Plan(
         sources=tuple(sources),
         targets=tuple(targets),
-        findings=tuple(findings),
-        folders=tuple(sorted(folders)),
+        findings=tuple(finding for _, each in migrated for finding in each.findings),
     )
-
-
-def _find_switched_off(places: Places, sources: Sequence[Source]) -> Finding | None:
-    """Find a setting that disables all of Claude Code's hooks; None if there is none."""
-    key = "disableAllHooks"
-    named = [source for source in sources if source.agent == "claude" and source.plugin is None]
-    if not any(source.agent == "claude" for source in sources):
-        return None
-    for source in (*named, *find_sources(places, ("claude",))):
-        document = read_settings_text(source.file).document
-        if value_at(document.value, (key,)) is True:
-            message = "this disables all of Claude Code's hooks, so none is moved"
-            remedy = "remove it and migrate again"
-            place = document.place((key,))
-            return Finding(Kind.REFUSED, source.file, *place, message, key, remedy)
-    return None
 
 
 def additions(

@@ -13,10 +13,12 @@ from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.outputs import (
     BLOCKING_WORDS,
+    TOOL_MODES,
     DefaultHookOutput,
     ModelCall,
     create_hook_output,
     is_tail_tool_call,
+    read_mode,
     read_removed,
 )
 from hookline.wire.results import (
@@ -187,10 +189,6 @@ def _collect_last(outputs: Outputs, *names: str) -> Merged:
     return said
 
 
-# From the widest to the narrowest.
-_MODES = ("AUTO", "ANY", "NONE")
-
-
 def _select_tools(outputs: Outputs) -> Merged:
     """Tool selection: hooks can only narrow, and a block leaves no tool."""
     stopping = [o for o in outputs if o.should_stop_execution()]
@@ -199,17 +197,17 @@ def _select_tools(outputs: Outputs) -> Merged:
     for output in outputs:
         config = (output.hook_specific_output or {}).get("toolConfig")
         if isinstance(config, dict):
-            said, names = config.get("mode"), config.get("allowedFunctionNames")
-            mode = max(mode, _MODES.index(said) if said in _MODES else 0)
+            word, names = read_mode(config.get("mode")), config.get("allowedFunctionNames")
+            mode = max(mode, TOOL_MODES.index(word) if word in TOOL_MODES else 0)
             if isinstance(names, list) and all(isinstance(name, str) for name in names):
                 lists.append(set(names))
     allowed = sorted(set.intersection(*lists)) if lists else None
     specific: Merged = {"hookEventName": HookEventName.BEFORE_TOOL_SELECTION.value}
-    if blocking or mode == _MODES.index("NONE") or allowed == []:
+    if blocking or mode == TOOL_MODES.index("NONE") or allowed == []:
         specific["toolConfig"] = {"mode": "NONE", "allowedFunctionNames": []}
     elif mode >= 0:
         named = {} if allowed is None else {"allowedFunctionNames": allowed}
-        specific["toolConfig"] = {"mode": _MODES[mode], **named}
+        specific["toolConfig"] = {"mode": TOOL_MODES[mode], **named}
     merged: Merged = {
         "continue": False if stopping else None,
         "stopReason": _join_lines([o.stop_reason for o in stopping]),

@@ -103,8 +103,8 @@ class HookPlanner:
                     # If a project has the same guard as the user, the user's stays: with its own
                     # timeout, and with questions that the project does not answer.
                     first, same = same, first
-                if same.on_failure == "block" != first.on_failure:
-                    first = msgspec.structs.replace(first, on_failure="block")
+                if same.on_failure == "block" and not same.closed_by_mode:
+                    first = msgspec.structs.replace(first, on_failure="block", closed_by_mode=False)
                 if isinstance(first, CommandHook) and first.background:
                     is_waited_for = not getattr(same, "background", False)
                     first = msgspec.structs.replace(first, background=not is_waited_for)
@@ -138,12 +138,13 @@ class HookPlanner:
         )
 
     def must_answer(
-        self, event: EventName, target: str | None, *, is_exhausted: bool = False
+        self, event: EventName | None, target: str | None, *, is_exhausted: bool = False
     ) -> bool:
         """Whether an event that could not be processed fails closed: if a hook that matches does,
-        or any hook of the event if it is unknown which would match. ``is_exhausted`` says that the
-        settings could not be read for want of resources; until they are, every event does."""
-        if target is None or not self._registry.loaded:
+        or any hook of the event if it is unknown which would match; ``event`` is None if the event
+        itself is unknown. ``is_exhausted`` says that the settings could not be read for want of
+        resources; until they are, every event does."""
+        if event is None or target is None or not self._registry.loaded:
             unread = is_exhausted and not self._registry.loaded
             return unread or self._registry.fails_closed(event)
         try:

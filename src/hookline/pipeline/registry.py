@@ -119,11 +119,12 @@ class HookRegistry:
             self._snapshot = _make_snapshot(switched, self._rules)
             return len(meant)
 
-    def fails_closed(self, event: EventName) -> bool:
-        """Whether any enabled hook of an event fails closed, for when it is unknown which would
-        match; before loading, of those registered in code."""
-        entries = self._snapshot.by_event.get(event, ())
-        return any(e.enabled and e.hook.on_failure == "block" for e in entries)
+    def fails_closed(self, event: EventName | None) -> bool:
+        """Whether any enabled hook of an event, or with None of any event, fails closed, for when
+        it is unknown which would match; before loading, of those registered in code."""
+        by_event = self._snapshot.by_event
+        found = by_event.values() if event is None else [by_event.get(event, ())]
+        return any(e.enabled and e.hook.on_failure == "block" for es in found for e in es)
 
     def snapshot(self) -> HookSnapshot:
         """The current hooks; raises HookRegistryNotInitializedError before loading."""
@@ -162,8 +163,10 @@ def _make_snapshot(entries: Iterable[HookRegistryEntry], rules: Rules) -> HookSn
     ordered = sorted(entries, key=lambda entry: LAYER_ORDER[entry.hook.source])
     by_event: dict[str, list[HookRegistryEntry]] = {}
     for entry in ordered:
-        if entry.hook.on_failure != "block" and (rules.strict or rules.require(entry)):
-            closed = msgspec.structs.replace(entry.hook, on_failure="block")
+        is_required = rules.require(entry)
+        if entry.hook.on_failure != "block" and (rules.strict or is_required):
+            by_mode = not is_required
+            closed = msgspec.structs.replace(entry.hook, on_failure="block", closed_by_mode=by_mode)
             entry = msgspec.structs.replace(entry, hook=closed)
         by_event.setdefault(entry.event, []).append(entry)
     missing = explain_missing(entries, rules.required) if rules.required else {}

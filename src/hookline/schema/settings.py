@@ -315,9 +315,9 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         list[str],
         says(
             "The names of hooks without which no event goes on: while one of them is missing, "
-            "disabled or not trusted, every event that can be blocked is blocked. A bare name "
-            "means a hook of this layer or of one that is trusted more; project:NAME names the "
-            "layer.",
+            "disabled or not trusted, every event that can be blocked is blocked. They fail "
+            "closed. A bare name means a hook of this layer or of one that is trusted more; "
+            "project:NAME names the layer.",
             ["secret-scan"],
             layers=STRICTER,
         ),

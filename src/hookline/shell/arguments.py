@@ -7,15 +7,15 @@ Programs are recognized by name anywhere in a command, so it does not matter wha
 doubt a word counts as code: a variable that was not replaced is noticed at once.
 """
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import expand
 
-# Finds the indexes of words that are code, given the words and the index of the program.
-_FindCode: TypeAlias = Callable[[Sequence[str], int], Iterator[int]]
+# Finds the indexes of words that are code: of all words, behind the program at an index.
+_FindCode: TypeAlias = Callable[[Sequence[str], int, Program], Iterator[int]]
 
 # With more words nothing is replaced: finding the code takes time quadratic in their number.
 _MOST_WORDS = 1000
@@ -47,10 +47,10 @@ def code_in(words: Sequence[str]) -> set[int]:
         places += [at] * len(split)
         is_behind_env |= os.path.basename(word) == "env"
     for at, text in enumerate(texts):
-        name = os.path.basename(text).lower().removesuffix(".exe")
-        find = _READERS.get(name) or _READERS.get(name.rstrip("0123456789."))
-        if find is not None:
-            code |= {places[found] for found in find(texts, at) if found < len(places)}
+        program = find_in_table(text)
+        if program is not None and program.form:
+            indexes = _FINDERS[program.form](texts, at, program)
+            code |= {places[index] for index in indexes if index < len(places)}
     return code
 
 
@@ -68,7 +68,7 @@ def _asks_to_split(word: str) -> bool:
     return is_short or word.startswith("--split-string")
 
 
-def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_shell_code(words: Sequence[str], at: int, program: Program) -> Iterator[int]:
     """Find the code behind -c: the first word that is neither an option nor its value."""
     reads_code = False
     at += 1
@@ -77,7 +77,7 @@ def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
         if word in ("-", "--"):
             break
         if word.startswith("--"):
-            at += word in ("--rcfile", "--init-file", "--emulate")
+            at += word in program.valued
             continue
         if word.startswith("-") and "c" in word:
             reads_code = True
@@ -87,9 +87,7 @@ def _find_shell_code(words: Sequence[str], at: int) -> Iterator[int]:
         yield at
 
 
-def _find_interpreter_code(
-    words: Sequence[str], at: int, *, code: Sequence[str], valued: Sequence[str] = ()
-) -> Iterator[int]:
+def _find_interpreter_code(words: Sequence[str], at: int, program: Program) -> Iterator[int]:
     """Find what follows an option for code, or is joined to it, up to the script.
 
     Behind an option that is not in the tables, a word may be its value instead of the script.
@@ -108,30 +106,28 @@ def _find_interpreter_code(
         options = [option] if word.startswith("--") else [f"-{letter}" for letter in word[1:]]
         for place, each in enumerate(options, 2):
             is_joined = bool(equals if word.startswith("--") else word[place:])
-            if each in code:
+            if each in program.code + program.inline:
                 yield from (at - 1, at)
                 at += 1
                 break
-            if each in valued:
+            if each in program.valued + program.scriptless:
                 at += not is_joined
                 break
             if word.startswith("--") and not is_joined:
                 is_script_sure = False
 
 
-def _find_option_code(words: Sequence[str], at: int, *, code: Sequence[str]) -> Iterator[int]:
+def _find_option_code(words: Sequence[str], at: int, program: Program) -> Iterator[int]:
     """Find what follows an option for code, or is joined to it, anywhere behind the program."""
     for place in range(at + 1, len(words)):
-        if words[place].startswith(tuple(code)):
+        if words[place].startswith(program.code):
             yield from (place, place + 1)
 
 
-def _find_filter_code(
-    words: Sequence[str], at: int, *, code: Sequence[str] = ("-e",)
-) -> Iterator[int]:
+def _find_filter_code(words: Sequence[str], at: int, program: Program) -> Iterator[int]:
     """Find the first word that is not an option, unless an option names a file with the program,
     and every word that is not a path."""
-    yield from _find_option_code(words, at, code=code)
+    yield from _find_option_code(words, at, program)
     is_known = False
     for place in range(at + 1, len(words)):
         word = words[place]
@@ -148,60 +144,20 @@ def _find_filter_code(
             yield place
 
 
-def _find_all_behind(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_all_behind(words: Sequence[str], at: int, _: Program) -> Iterator[int]:
     yield from range(at + 1, len(words))
 
 
-def _find_assignments(words: Sequence[str], at: int) -> Iterator[int]:
+def _find_assignments(words: Sequence[str], at: int, _: Program) -> Iterator[int]:
     """Find assignments, whose values make expands once more."""
     yield from (place for place in range(at + 1, len(words)) if "=" in words[place])
 
 
-def _make_interpreter_finder(code: str, valued: str = "") -> _FindCode:
-    return functools.partial(_find_interpreter_code, code=code.split(), valued=valued.split())
-
-
-def _make_option_finder(code: str) -> _FindCode:
-    return functools.partial(_find_option_code, code=code.split())
-
-
-_BY_NAMES: tuple[tuple[str, _FindCode], ...] = (
-    ("sh bash rbash dash ash zsh ksh mksh yash csh tcsh", _find_shell_code),
-    ("fish", _make_interpreter_finder("-c -C --command --init-command", "-d -o -f -p")),
-    ("nu xonsh elvish", _make_option_finder("-c -e --commands --execute")),
-    ("python pythonw pypy ipython", _make_interpreter_finder("-c", "-W -X -m")),
-    (
-        "node nodejs bun tsx ts-node",
-        _make_interpreter_finder(
-            "-e -p --eval --print", "-r -C --require --import --loader --conditions"
-        ),
-    ),
-    ("deno", _make_option_finder("eval")),
-    ("perl", _make_interpreter_finder("-e -E -M -m -F", "-I")),
-    ("ruby", _make_interpreter_finder("-e", "-I -r -C -E")),
-    ("php", _make_interpreter_finder("-r -B -R -E -F --run", "-c -d -f -z -S -t")),
-    ("lua luajit", _make_interpreter_finder("-e", "-l")),
-    ("r rscript", _make_interpreter_finder("-e", "-f")),
-    ("julia", _make_interpreter_finder("-e -E --eval --print", "-J -C -p -t -L")),
-    ("osascript", _make_interpreter_finder("-e", "-l -s")),
-    (
-        "elixir erl groovy scala ghc guile clojure clj swift",
-        _make_option_finder("-e -c --eval -eval"),
-    ),
-    ("su runuser script flock", _make_option_finder("-c --command --session-command")),
-    ("npx npm pnpm yarn", _make_option_finder("-c --call")),
-    ("nix nix-shell", _make_option_finder("-c --run --command")),
-    ("vi vim nvim ex", _make_option_finder("-c + --cmd")),
-    (
-        "emacs emacsclient gdb lldb",
-        _make_option_finder("-e -o -iex --eval --execute --eval-command"),
-    ),
-    ("psql mysql mariadb", _make_option_finder("-c -e --command --execute")),
-    ("git", _make_option_finder("-c")),
-    ("awk gawk mawk nawk", functools.partial(_find_filter_code, code=("-e", "--source"))),
-    ("sed gsed", functools.partial(_find_filter_code, code=("-e", "--expression"))),
-    ("jq gojq yq sqlite3", _find_filter_code),
-    ("make gmake", _find_assignments),
-    ("eval ssh watch parallel tmux screen pwsh powershell cmd", _find_all_behind),
-)
-_READERS = {name: find for names, find in _BY_NAMES for name in names.split()}
+_FINDERS: dict[str, _FindCode] = {
+    "shell": _find_shell_code,
+    "script": _find_interpreter_code,
+    "option": _find_option_code,
+    "filter": _find_filter_code,
+    "assignments": _find_assignments,
+    "all": _find_all_behind,
+}

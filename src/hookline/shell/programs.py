@@ -1,6 +1,6 @@
 """Finds what a command starts: the file on PATH, the interpreter and the script.
 
-The code that runs, reviews, checks, measures or migrates hooks asks here, so all of it means the
+The code that runs, reviews, checks or measures hooks asks here, so all of it means the
 same program. Nothing is executed.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hookline.shell.table import OF_THE_SHELL, find_in_table
 from hookline.wire.hooks import CommandHook, HookSource
 
 # Loaded only for commands that are not plain.
@@ -22,77 +23,11 @@ if TYPE_CHECKING:
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=- \t")
 _QUOTING = frozenset("'\"\\$")
 _QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
-# What a shell handles itself: words of its grammar and its builtins.
-_OF_THE_SHELL = frozenset(
-    {
-        *("!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi"),
-        *("for", "function", "if", "in", "select", "then", "time", "until", "while"),
-        *(".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command"),
-        *("compgen", "complete", "compopt", "continue", "declare", "dirs", "disown", "echo"),
-        *("enable", "eval", "exec", "exit", "export", "false", "fc", "fg", "getopts", "hash"),
-        *("help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd"),
-        *("printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift"),
-        *("shopt", "source", "suspend", "test", "times", "trap", "true", "type", "typeset"),
-        *("ulimit", "umask", "unalias", "unset", "wait"),
-    }
+_STATE = "HOOKLINE_HOOK_STATE"
+_DIRECTORIES = (
+    *(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE")),
+    _STATE,
 )
-_INTERPRETERS = {
-    **dict.fromkeys(["python", "pypy"], "python"),
-    **dict.fromkeys(["sh", "bash", "dash", "zsh", "ksh"], "sh"),
-    **dict.fromkeys(["node", "nodejs"], "node"),
-    "ruby": "ruby",
-    "perl": "perl",
-}
-# For each kind of interpreter: the options that take a value, and those that replace a script.
-_OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "python": (("-W", "-X", "--check-hash-based-pycs"), ("-c", "-m")),
-    "sh": (("-o", "-O", "--rcfile", "--init-file"), ("-c", "-s")),
-    "node": (
-        ("-r", "--require", "--import", "--loader", "-C", "--conditions"),
-        ("-e", "--eval", "-p", "--print"),
-    ),
-    "ruby": (("-I", "-r", "-C"), ("-e",)),
-    "perl": (("-I", "-M", "-m"), ("-e", "-E")),
-}
-# Programs that start another, named behind their options: how many operands come before it, and
-# the options that take a value.
-_STARTERS: dict[str, tuple[int, frozenset[str]]] = {
-    **{
-        name: (0, frozenset())
-        for name in ("nohup", "setsid", "command", "builtin", "busybox", "toybox", "npx", "bunx")
-    },
-    "env": (0, frozenset({"-u", "--unset", "-a", "--argv0"})),
-    "timeout": (1, frozenset({"-s", "--signal", "-k", "--kill-after"})),
-    "nice": (0, frozenset({"-n", "--adjustment"})),
-    "ionice": (0, frozenset({"-c", "--class", "-n", "--classdata"})),
-    "chrt": (1, frozenset({"-T", "-P", "-D"})),
-    "taskset": (1, frozenset()),
-    "stdbuf": (0, frozenset({"-i", "--input", "-o", "--output", "-e", "--error"})),
-    "time": (0, frozenset({"-f", "--format", "-o", "--output"})),
-    "exec": (0, frozenset({"-a"})),
-    "sudo": (0, frozenset({"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U"})),
-    "doas": (0, frozenset({"-u", "-C"})),
-    "xargs": (0, frozenset({"-I", "-n", "-P", "-d", "-E", "-L", "-s", "-a"})),
-    "flock": (1, frozenset({"-w", "--timeout", "-E"})),
-    "uv": (
-        1,
-        frozenset(
-            {
-                *("-p", "--python", "--with", "--with-editable", "--with-requirements"),
-                *("--env-file", "--extra", "--group", "--package", "--project"),
-            }
-        ),
-    ),
-    **dict.fromkeys(("poetry", "pipenv", "pdm", "hatch"), (1, frozenset())),
-}
-# Other interpreters: their script is the first operand.
-_OTHER_INTERPRETERS = frozenset(
-    {
-        *("fish", "php", "lua", "luajit", "bun", "deno", "tsx", "ts-node", "rscript", "julia"),
-        *("osascript", "tclsh", "pwsh", "elixir", "groovy"),
-    }
-)
-_DIRECTORIES = tuple(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE"))
 _DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
 _DIRECTORIES_OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 # Linux reads this much of a script to find its interpreter.
@@ -101,10 +36,17 @@ _IS_MACOS = sys.platform == "darwin"
 
 
 def hook_variables(
-    *, project_dir: str, cwd: str, session_id: str, event: str, hook: CommandHook | None = None
+    *,
+    project_dir: str,
+    cwd: str,
+    session_id: str,
+    event: str,
+    hook: CommandHook | None = None,
+    hook_state: str | None = None,
 ) -> dict[str, str]:
     """The variables that every hook gets, under the names of each host its script may come from,
-    and those that a ``hook`` of an extension or a plugin gets besides."""
+    and those that a ``hook`` of an extension or a plugin gets besides. ``hook_state`` is a folder
+    in which hooks may write, if there is one."""
     variables = {
         "HOOKLINE_PROJECT_DIR": project_dir,
         "LLXPRT_PROJECT_DIR": project_dir,
@@ -116,6 +58,8 @@ def hook_variables(
         "GEMINI_SESSION_ID": session_id,
         "HOOKLINE_EVENT": event,
     }
+    if hook_state is not None:
+        variables[_STATE] = hook_state
     if hook is not None and hook.source is HookSource.EXTENSIONS:
         # Without a directory it stays as written, as a path that no project can provide.
         variables["extensionPath"] = hook.directory or "/${extensionPath}"
@@ -138,11 +82,6 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
     return {name: expand(value, known) for name, value in hook.env.items()}
 
 
-def is_of_shell(word: str) -> bool:
-    """Whether a shell handles a word itself: a word of its grammar, or a builtin."""
-    return word in _OF_THE_SHELL
-
-
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
     """Every word of a command, also nested ones; a variable without a value stays as written."""
     from hookline.shell.tokens import read_tokens
@@ -159,15 +98,17 @@ def plain_words(command: str, values: Mapping[str, str]) -> list[str] | None:
     if _QUOTING.isdisjoint(command):
         # A look at the characters saves loading the reader.
         words = command.split() if _PLAIN.issuperset(command) else []
-        return words if words and "=" not in words[0] and words[0] not in _OF_THE_SHELL else None
-    from hookline.shell.tokens import read_tokens
+        return words if words and "=" not in words[0] and words[0] not in OF_THE_SHELL else None
+    from hookline.shell.plain import NotPlainError, read_plain
 
-    words = []
-    for token in read_tokens(command):
-        if isinstance(token, str) or not token.is_known(values) or (token.assigned and not words):
-            return None
-        words.append(token.fill(values))
-    return words if words and words[0] and words[0] not in _OF_THE_SHELL else None
+    try:
+        plain = read_plain(command)
+    except NotPlainError:
+        return None
+    if not all(name in values for word in plain for name in word.names()):
+        return None
+    words = [word.fill(values) for word in plain]
+    return words if words[0] and words[0] not in OF_THE_SHELL else None
 
 
 def argv_of(hook: CommandHook, values: Mapping[str, str]) -> list[str] | None:
@@ -268,46 +209,50 @@ def _find_files(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | N
         # uv runs a program or a script.
         if "/" in words[at] or (at and words[at].endswith(".py")):
             yield at, ("",)
-        name = os.path.basename(words[at]).lower()
-        is_known = name.rstrip("0123456789.") in _INTERPRETERS
-        interpreter = interpreter_in(words[at:]) if is_known else None
-        if interpreter is not None:
-            if interpreter.script_at is not None:
-                # Node adds these endings itself.
-                endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
-                yield at + interpreter.script_at, endings
-            elif interpreter.kind == "sh":
-                from hookline.shell.arguments import code_in
-
-                code = max(code_in(words[at:]), default=0)
-                if 0 < code < len(words) - at:
-                    yield at + code, None
-            return
-        if name in (".", "source"):
+        if os.path.basename(words[at]) in (".", "source"):
             yield from ((at + 1, ("",)) for word in words[at + 1 : at + 2] if "/" in word)
             return
-        is_interpreter = name in _OTHER_INTERPRETERS
-        starter = (0, frozenset[str]()) if is_interpreter else _STARTERS.get(name)
-        if starter is None:
+        program = find_in_table(words[at])
+        if program is None:
             return
-        operands, valued = starter
+        if program.kind:
+            yield from ((at + place, endings) for place, endings in _find_script(words[at:]))
+            return
+        if not program.has_script and program.operands is None:
+            return
         at += 1
         while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
-            if words[at].startswith(("-C", "--chdir", "-D")) and name in ("env", "sudo"):
-                # It changes the directory first.
+            if words[at].startswith(program.moves):
                 return
-            at += 1 + (words[at] in valued)
-        at += operands
-        at += is_interpreter and words[at : at + 1] == ["run"]
+            at += 1 + (words[at] in program.valued)
+        at += program.operands or 0
+        at += program.has_script and words[at : at + 1] == ["run"]
         if words[at - 1 : at] == ["run"]:
             while at < len(words) and words[at].startswith("-"):
-                if words[at].startswith("--directory") and name == "uv":
+                if words[at].startswith(program.moves):
                     return
-                at += 1 + (words[at] in valued)
-        if is_interpreter:
+                at += 1 + (words[at] in program.valued)
+        if program.has_script:
             if at < len(words):
                 yield at, ("",)
             return
+
+
+def _find_script(words: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...] | None]]:
+    """The same for a command that begins with an interpreter."""
+    interpreter = interpreter_in(words)
+    if interpreter is None:
+        return
+    if interpreter.script_at is not None:
+        # Node adds these endings itself.
+        endings = ("", ".js", ".json", ".node") if interpreter.kind == "node" else ("",)
+        yield interpreter.script_at, endings
+    elif interpreter.kind == "sh":
+        from hookline.shell.arguments import code_in
+
+        code = max(code_in(words), default=0)
+        if 0 < code < len(words):
+            yield code, None
 
 
 def resolve_in_command(
@@ -318,18 +263,22 @@ def resolve_in_command(
     If a relative ``cd`` leads to one, the path behind ``cd`` is resolved. A word stays as written
     if only the shell knows its text, and so does a path that exists nowhere.
     """
+    from hookline.shell.commands import split_commands
+
     edits: dict[tuple[int, int], str] = {}
-    # By depth of parentheses: the relative paths that cd has followed, None if they are unknown.
-    trails: list[list[Word] | None] = [[]]
-    for depth, words in _split_commands(command):
-        trails = [*trails[: depth + 1], *trails[-1:] * (depth + 1 - len(trails))]
-        trail, texts = trails[depth], [word.fill(values) for word in words]
+    # By scope: the relative paths that cd has followed, None if they are unknown.
+    trails: dict[tuple[int, ...], list[Word] | None] = {(): []}
+    for each in split_commands(command):
+        scope, words = each.scope, each.words
+        while scope not in trails:
+            scope = scope[:-1]
+        trail, texts = trails[scope], [word.fill(values) for word in words]
         if trail is None or not texts:
             continue
         if "cd" in texts[:2] or texts[0] in ("pushd", "popd"):
             is_plain = texts[0] == "cd" and len(words) == 2 and not texts[1].startswith(("/", "-"))
             is_followed = is_plain and _is_settled(words[1], command, values)
-            trails[depth] = [*trail, words[1]] if is_followed and len(trail) < 16 else None
+            trails[each.scope] = [*trail, words[1]] if is_followed and len(trail) < 16 else None
             continue
         for at, endings in _find_files(texts):
             if endings is None:
@@ -372,40 +321,6 @@ def _is_settled(word: "Word", command: str, values: Mapping[str, str]) -> bool:
 @functools.lru_cache(maxsize=16)
 def _is_only_read(name: str, command: str) -> bool:
     return name not in command.replace(f"${{{name}}}", "").replace(f"${name}", "")
-
-
-def _split_commands(command: str) -> "Iterator[tuple[int, list[Word]]]":
-    """Split a command into simple ones: the depth of parentheses and the words of each, without
-    assignments in front and redirections. Inner ones come first; an end yields no words."""
-    from hookline.shell.tokens import REDIRECTIONS, read_tokens
-
-    around: list[list[Word]] = []
-    words: list[Word] = []
-    is_target = begins = False
-    for token in (*read_tokens(command), ";"):
-        if not isinstance(token, str):
-            begins |= token.begins
-            if is_target:
-                is_target = False
-            elif begins:
-                yield len(around), words
-                words = [] if token.assigned else [token]
-                begins = bool(token.assigned)
-            elif words:
-                words.append(token)
-        elif token in REDIRECTIONS:
-            is_target = True
-        elif token == "(":
-            around.append(words)
-            words = []
-        else:
-            yield len(around), words
-            words, begins = [], False
-            if token == ")" and around:
-                words = around.pop()
-                yield len(around), []
-    for depth, words in enumerate(around):
-        yield depth, words
 
 
 def find_program(name: str, path: str, *, cwd: str, executable: bool = True) -> str | None:
@@ -484,11 +399,12 @@ def interpreter_in(words: Sequence[str]) -> Interpreter | None:
     at = program_at(words)
     if at is None:
         return None
-    kind = _INTERPRETERS.get(os.path.basename(words[at]).rstrip("0123456789."))
-    if kind is None:
+    program = find_in_table(words[at])
+    if program is None or not program.kind:
         return None
-    options: list[tuple[str, str]] = []
-    with_value, without_script = _OPTIONS[kind]
+    kind, options = program.kind, list[tuple[str, str]]()
+    with_value = program.valued + program.inline
+    without_script = program.code + program.scriptless
     signs = ("-", "+") if kind == "sh" else ("-",)
     end = at + 1
     while end < len(words) and words[end].startswith(signs) and words[end] not in ("-", "--"):
@@ -556,7 +472,7 @@ def started_by(
 
     ``variables`` are those that the hook gets besides those of ``environ``.
     """
-    from hookline.shell.tokens import REDIRECTIONS, read_tokens
+    from hookline.shell.commands import split_commands
 
     values = {**environ, "PWD": cwd, **variables}
     if hook.args is not None:
@@ -565,30 +481,22 @@ def started_by(
         )
         return _describe_start(argv, values, cwd, by_shell=False)
     command = resolve_in_command(hook.command, variables, hook, cwd=cwd, project_dir=project_dir)
-    words: list[str] = []
-    # Assignments in front of a command do not affect the expansion of its words.
-    assigned: dict[str, str] = {}
-    is_target = False
-    for token in (*read_tokens(command), ";"):
-        if not isinstance(token, str):
-            known = {**values, **assigned} if token.assigned and not words else values
-            if is_target:
-                is_target = False
-            elif not token.is_known(known):
+    for each in split_commands(command):
+        # Assignments in front of a command do not affect the expansion of its words.
+        assigned: dict[str, str] = {}
+        for word in each.assignments:
+            known = {**values, **assigned}
+            if not word.is_known(known):
                 return None
-            elif token.assigned and not words:
-                assigned[token.assigned] = token.fill(known).partition("=")[2]
-            else:
-                words.append(token.fill(values))
-        elif token in REDIRECTIONS and token != "<<":
-            is_target = True
-        elif token not in (";", "&", "|", "\n"):
+            assigned[word.assigned] = word.fill(known).partition("=")[2]
+        if each.scope or each.is_grammar or not all(word.is_known(values) for word in each.words):
             return None
-        elif not words:
+        words = [word.fill(values) for word in each.words]
+        if not words:
             values |= assigned
         elif words[0] == "cd" and len(words) == 2 and not words[1].startswith("-"):
-            cwd, words, assigned = os.path.join(cwd, words[1]), [], {}
-        elif words[0] in _OF_THE_SHELL:
+            cwd = os.path.join(cwd, words[1])
+        elif words[0] in OF_THE_SHELL:
             return None
         else:
             return _describe_start(words, values | assigned, cwd, by_shell=True)

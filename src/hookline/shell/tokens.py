@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from hookline.shell.table import OPENING
+
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE = rf"\$(?:({NAME})|\{{({NAME})\}})"
 # The longest first. Behind each is a file, or the delimiter of a here-document.
@@ -24,10 +26,6 @@ _SPECIAL = frozenset("$!?#*@-0123456789")
 _PATTERN = frozenset("*?[]{}")
 _BARE_IN_BRACES = _BARE - {","}
 _WORD_END = frozenset(" \t\n;&|<>()")
-# A command begins behind these, so that `case`, `[[` and `((` are recognized.
-_OPENING_WORDS = frozenset(
-    {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}
-)
 # Only the end of ``((`` shows whether it is arithmetic; many parentheses must not take forever.
 _LONGEST_REMEMBERED = 16_384
 _MAX_GUESSES = 50
@@ -229,8 +227,9 @@ class _Reader:
                 operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
                 self.tokens.append(operator)
                 at += len(operator)
-                if operator == "<<":
-                    at = self._read_here_document(at)
+                # Its target does not begin a command, and the command may begin behind it.
+                read = self._read_here_document if operator == "<<" else self._read_target
+                at = read(at)
             elif char in "\n;&|)":
                 self.tokens.append(char)
                 at, begins = self._skip_separator(at), True
@@ -252,7 +251,7 @@ class _Reader:
                     begins = False
                 else:
                     at = self._read_word(at, begins=begins)
-                    is_before = word in _OPENING_WORDS or self._is_descriptor(word, at)
+                    is_before = word in OPENING or self._is_descriptor(word, at)
                     begins = word == "{" or (begins and is_before)
         self.is_whole &= not closer
         return self.end
@@ -315,6 +314,9 @@ class _Reader:
             self.tokens.append(word)
         self._pieces, self._is_exact, self._in_braces = around
         return at
+
+    def _read_target(self, at: int) -> int:
+        return self._read_word(self._skip_space(at))
 
     def _is_descriptor(self, written: str, end: int) -> bool:
         """Whether a text is a number in front of a redirection, which is not a word."""

@@ -28,12 +28,13 @@ except ImportError as error:
 from hookline.answer import Answer
 from hookline.config import Config, PathLike
 from hookline.debuglog import DebugLogger
+from hookline.escapes import one_line
 from hookline.fired import FiredEvent
 from hookline.front import Hooks
 from hookline.hooktests.cases import SUFFIX, HookTest, Outcome, read_test_file
 from hookline.hooktests.explaining import explain_outcome
 from hookline.hooktests.running import HookTestRunner, ProjectConfig, project_of
-from hookline.notices import Notice, one_line, warn
+from hookline.notices import Notice, warn
 from hookline.problem import Problem
 from hookline.system import HookSystem
 

@@ -27,8 +27,9 @@ _ESCAPES = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-# Characters that change the direction of text are written as escapes, so that people see them.
-_TURNING = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+# Characters that change the direction of text, or are not seen, are written as escapes, so that
+# people see them.
+_UNSEEN = "[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 
 
 def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
@@ -49,7 +50,7 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     text = codec.encode(data).decode()
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
-    text = re.sub(_TURNING, lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    text = re.sub(_UNSEEN, lambda found: f"\\\\u{ord(found[0]):04x}", text)
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that placeholders inside inserted text stay as they are.
     return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _read_file("page.html")).encode()

@@ -64,7 +64,7 @@ def make_translator(api: str) -> "HookTranslator":
     module, kind = TRANSLATORS[api]
     try:
         found = import_module(f"hookline.translate.{module}")
-    except ImportError as error:
+    except (ImportError, OSError, MemoryError) as error:
         raise TranslationError(f"the translator {api} cannot be loaded: {error}") from error
     translator: HookTranslator = getattr(found, kind)()
     return translator

@@ -393,7 +393,7 @@ class MessageTranslator(Generic[M]):
         wanted = cast(HookToolConfig, {**shown, **change.named()})
         if wanted == shown:
             return request
-        mode, names = wanted.get("mode", "AUTO").upper(), wanted.get("allowedFunctionNames")
+        mode, names = wanted.get("mode", "AUTO"), wanted.get("allowedFunctionNames")
         if mode not in MODES:
             raise TranslationError(
                 f"toolConfig.mode {wanted['mode']!r} is not one of {', '.join(sorted(MODES))}"

@@ -542,14 +542,9 @@ def _find_interpreter(argv: tuple[str, ...], hook: ReviewedHook, ground: Ground)
 
 def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
     """Return what is wrong with the copy of a hook, None if it is whole."""
-    try:
-        for name in hook.files:
-            if is_copied(name, kept.review.files[name]):
-                kept.read_copy(name)
-    except KeyError as missing:
-        return f"its review lacks {missing}"
-    except TrustError as error:
-        return str(error)
+    damage = kept.find_damage(hook.files)
+    if damage is not None:
+        return damage
     program = hook.form.interpreter[:1]
     if program and not os.access(program[0], os.X_OK):
         return f"its interpreter {program[0]}, as it was reviewed, is gone"

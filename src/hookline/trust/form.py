@@ -11,17 +11,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from hookline.pipeline.runner.invocation import HARMLESS_LOADERS, LOADERS
+from hookline.places import hook_state_dir
 from hookline.shell.plain import NotPlainError, PlainWord, read_plain
 from hookline.shell.programs import (
     argv_of,
     directory_names,
     find_program,
     hook_variables,
-    is_of_shell,
     resolve_relative,
     shebang_in,
     words_in,
 )
+from hookline.shell.table import OF_THE_SHELL
 from hookline.trust.ground import Ground, may_be_code, parts_of
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -99,7 +100,12 @@ class _Reader:
         self._ground = ground
         self._cwd = cwd
         variables = hook_variables(
-            project_dir=ground.project_dir, cwd=cwd, session_id="", event=event, hook=hook
+            project_dir=ground.project_dir,
+            cwd=cwd,
+            session_id="",
+            event=event,
+            hook=hook,
+            hook_state=hook_state_dir(ground.project_dir),
         )
         self._folders = {n: variables[n] for n in directory_names(hook) if n in variables}
 
@@ -122,7 +128,7 @@ class _Reader:
         for word in words:
             self._check_variables(word)
         texts = [word.fill(self._folders) for word in words]
-        if is_of_shell(texts[0]):
+        if texts[0] in OF_THE_SHELL:
             raise _OpenError(f"{texts[0]} is a word of the shell")
         return texts
 

@@ -36,7 +36,8 @@ from hookline.wire.hooks import (
 VERSION = 3
 # Fields that do not change what a hook does, or that depend on where the project is.
 _NOT_REVIEWED = frozenset(
-    {"description", "directory", "managed", "function", "on_failure", "plugin_data", "start"}
+    {"description", "directory", "managed", "function", "plugin_data", "start"}
+    | {"on_failure", "closed_by_mode"}
     # Set by other layers, and it only ever narrows what the hook may call.
     | {"allowed_urls"}
 )

@@ -57,14 +57,29 @@ class KeptReview(msgspec.Struct, frozen=True):
         try:
             with open_regular(place) as copied:
                 content = copied.read(file.size + 1)
+                mode = os.fstat(copied.fileno()).st_mode
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) in EXHAUSTED:
                 raise
             why = f"the copy of {name} that was reviewed cannot be read"
             raise TrustError(f"{why} ({getattr(error, 'strerror', error)})") from None
-        if (len(content), zlib.crc32(content)) != (file.size, file.checksum):
+        bits = 0o500 if file.executable else 0o400
+        is_whole = (len(content), zlib.crc32(content)) == (file.size, file.checksum)
+        if not is_whole or mode & bits != bits:
             raise TrustError(f"the copy of {name} that was reviewed is damaged")
         return content
+
+    def find_damage(self, names: Iterable[str]) -> str | None:
+        """Return what is wrong with the copies of some files, None if they are whole."""
+        try:
+            for name in names:
+                if is_copied(name, self.review.files[name]):
+                    self.read_copy(name)
+        except KeyError as missing:
+            return f"the review lacks {missing}"
+        except TrustError as error:
+            return str(error)
+        return None
 
 
 class TrustStore:
@@ -112,11 +127,11 @@ class TrustStore:
         folder = self.folder_of(project_dir)
         if folder is None:
             return None
+        self._refuse_unsafe(project_dir)
         for _ in range(3):
             numbers = _list_numbers(folder)
             if len(numbers) <= back:
                 return None
-            self._refuse_unsafe(project_dir)
             place = os.path.join(folder, numbers[-1 - back])
             try:
                 found = _read_document(place)
@@ -145,6 +160,9 @@ class TrustStore:
             raise TrustError(
                 f"there is no home directory to keep it in; set HOME or {STATE_VARIABLE}"
             )
+        named = os.environ.get(STATE_VARIABLE, "")
+        if named and not os.path.isabs(named):
+            raise TrustError(f"{STATE_VARIABLE} is {named!r}; it must be an absolute path")
         from hookline._version import __version__
 
         made = msgspec.structs.replace(
@@ -205,9 +223,6 @@ class TrustStore:
     def _refuse_unsafe(self, project_dir: str) -> None:
         """Raise TrustError if the project or other users could write to the reviews."""
         assert self.directory is not None
-        named = os.environ.get(STATE_VARIABLE, "")
-        if named and not os.path.isabs(named):
-            raise TrustError(f"{STATE_VARIABLE} is {named!r}; it must be an absolute path")
         store, project = os.path.realpath(self.directory), os.path.realpath(project_dir)
         home = home_dir()
         # A project that contains the home directory contains all of the user's files anyway.

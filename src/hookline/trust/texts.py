@@ -81,8 +81,7 @@ def _words_of(text: str) -> Iterator[str]:
     """Yield the words of a line that may be paths in the project, without variables in front."""
     for found in _WORD.findall(_VARIABLE.sub(" ", text)):
         word = found.strip("/").removeprefix("./").removesuffix(".")
-        # Dots alone lead upwards, or end a sentence.
-        if word.strip("."):
+        if word.strip("./"):
             yield word
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from hookline.errors import PayloadEncodingError
+from hookline.escapes import escape_unseen, spell_json
 
 if TYPE_CHECKING:
     from json import JSONDecoder
@@ -50,6 +51,15 @@ def encode(value: object) -> bytes:
         raise PayloadEncodingError("it contains itself, or is nested too deeply") from None
     except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
         raise PayloadEncodingError(str(error)) from None
+
+
+def encode_seen(value: object) -> bytes:
+    """Write a value as JSON in which every character that may control a terminal, or is not seen,
+    is an escape; raises PayloadEncodingError."""
+    encoded = encode(value)
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    return escape_unseen(encoded.decode(), spell_json).encode()
 
 
 def decode(text: bytes | str) -> Any:

@@ -29,7 +29,8 @@ LAYER_ORDER: dict[HookSource, int] = {source: rank for rank, source in enumerate
 
 
 class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What every kind of hook has; ``timeout`` is in milliseconds."""
+    """What every kind of hook has; ``timeout`` is in milliseconds. ``closed_by_mode`` if it fails
+    closed because of strict mode alone."""
 
     type: ClassVar[str] = ""
     needs_asyncio: ClassVar[bool] = False
@@ -39,6 +40,7 @@ class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
     timeout: float = DEFAULT_TIMEOUT_MS
     on_failure: OnFailure = "allow"
+    closed_by_mode: bool = False
     managed: bool = False
     dialect: str = "native"
     # The dialect's name for the event, and the tool calls that the hook runs for (``if``).

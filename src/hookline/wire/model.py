@@ -11,6 +11,8 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 
+from hookline.wire.outputs import read_mode
+
 Role: TypeAlias = Literal["user", "model", "system"]
 
 
@@ -124,6 +126,9 @@ class HookToolConfigChange(Change, frozen=True):
 
     mode: str | None = None
     allowed_function_names: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "mode", read_mode(self.mode))
 
 
 class LLMRequestChange(Change, frozen=True):

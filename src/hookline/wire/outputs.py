@@ -6,6 +6,7 @@ translator that they were made with.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
 DECISION_WORDS = BLOCKING_WORDS | {"allow", "approve", "ask"}
+# The modes of a tool selection, from the widest to the narrowest.
+TOOL_MODES = ("AUTO", "ANY", "NONE")
 
 # Wire name -> the type that a value must have; others are ignored.
 TOP_LEVEL_FIELDS: dict[str, type] = {
@@ -195,16 +198,20 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
         """Make a response in the SDK's form that contains only a reason; in the form of the
-        rejected response, if the translator can read that."""
-        call = self._require_call()
+        rejected response, if the translator can read that. Without a translator that works it is
+        in hooks' own form: the call is refused all the same."""
+        call = self.call
+        if call is None:
+            return {"text": reason}
         like = call.like
-        if rejected is not None:
-            try:
-                call.translator.to_hook_llm_response(rejected)
-                like = rejected
-            except TranslationError:
-                pass
-        return call.translator.empty_response(reason, like=like)
+        try:
+            if rejected is not None:
+                with suppress(TranslationError):
+                    call.translator.to_hook_llm_response(rejected)
+                    like = rejected
+            return call.translator.empty_response(reason, like=like)
+        except Exception:
+            return {"text": reason}
 
     def _get_specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None
@@ -237,10 +244,13 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
 
     def answers_call(self) -> bool:
         """True if the hook gives a response in the model's place."""
+        response = self._get_specific("llm_response")
+        if response is None:
+            return False
         # Only model events load the model's format.
         from hookline.wire.model import is_llm_response
 
-        return is_llm_response(self._get_specific("llm_response"))
+        return is_llm_response(response)
 
     def is_blocking_decision(self) -> bool:
         """True if the hook forbids the call, or answers it in the model's place."""
@@ -336,7 +346,7 @@ class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True
             and find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", change) is None
         ):
             selected = {**own, **{name: said for name, said in change.items() if said is not None}}
-        if str(selected.get("mode", "")).upper() == "NONE":
+        if read_mode(selected.get("mode")) == "NONE":
             return frozenset()
         names = selected.get("allowedFunctionNames")
         return None if names is None else frozenset(names)
@@ -417,6 +427,12 @@ def find_fault(event: EventName, name: str, value: object) -> str | None:
 
         return (llm_request_problem if name == "llm_request" else llm_response_problem)(value)
     return None
+
+
+def read_mode(word: object) -> str | None:
+    """Return the mode of a tool selection, whatever its case and the blanks around it; None if it
+    is not a text."""
+    return word.strip().upper() if isinstance(word, str) else None
 
 
 def is_tail_tool_call(value: object) -> bool:

@@ -45,6 +45,25 @@ def hooks_that(*answers: Any, matcher: str = "shell") -> tuple[Hooks, list[str]]
     return hooks, asked
 
 
+async def test_an_answer_is_not_one_about_another_input_of_the_same_id() -> None:
+    """ADK itself compares the inputs, but for it True is 1."""
+    ran: list[Any] = []
+
+    async def switch(on: Any) -> str:
+        ran.append(on)
+        return "done"
+
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda event: ask(f"switch {event['tool_input']['on']!r}?"))
+    model = Script([call("switch", "1", on=True), call("switch", "1", on=1)], "Done.")
+    chat = Chat(agent(model, switch), HooklinePlugin(hooks))
+    asks = question(await chat.say("Go on."))
+    assert (asks.args or {})["toolConfirmation"]["hint"] == "switch 1?"
+    done = await chat.say(answer(asks, confirmed=True))
+    assert ran == []
+    assert {"error": "the user was asked to confirm another call of switch"} in results(done)
+
+
 async def test_what_hooks_rewrote_runs_once_the_user_has_confirmed_it() -> None:
     shell = Shell()
     hooks, asked = hooks_that(combine(ask("really?"), rewrite(command="ls -l")), deny("no more"))

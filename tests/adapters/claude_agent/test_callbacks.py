@@ -45,6 +45,18 @@ async def test_a_stop_denies_every_further_call_and_tells_the_user_once() -> Non
     assert (await fire("PostToolBatch", tool_calls=[]))["continue_"] is False
 
 
+async def test_the_halves_of_calls_with_one_id_are_matched_by_their_inputs() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda event: add_context(f"about {event['tool_input']['command']}"))
+    fire = callbacks_of(hooks)
+    inputs = [{"command": command} for command in ("ls", "rm")]
+    for given in inputs:
+        await fire("PreToolUse", tool_input=given)
+    for given in inputs:
+        output = await fire("PostToolUse", tool_input=given)
+        assert output["hookSpecificOutput"]["additionalContext"] == f"about {given['command']}"
+
+
 async def test_the_user_is_not_told_of_a_stop_by_what_a_subagent_is_told() -> None:
     hooks = Hooks()
     hooks.on("AfterTool")(lambda _event: stop("enough"))

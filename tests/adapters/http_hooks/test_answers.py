@@ -125,6 +125,23 @@ async def test_an_answer_may_come_in_chunks() -> None:
     assert (await ask(write(head + body + b"0\r\n\r\n"))).output == DENY
 
 
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n"])
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"decision": "allow"}'])
+async def test_a_guards_response_may_not_end_by_closing_the_connection(
+    head: bytes, body: bytes
+) -> None:
+    assert (await ask(write(head + body))).success
+    closed = await ask(write(head + body), on_failure="block")
+    assert (closed.success, closed.failed, closed.output) == (False, "malformed", None)
+    assert "send Content-Length or chunks" in str(closed.error)
+
+
+async def test_a_guards_response_may_say_its_length_or_come_in_chunks_or_have_no_body() -> None:
+    chunks = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    for handler in (answer({}), write(chunks), write(b"HTTP/1.1 204 No Content\r\n\r\n")):
+        assert (await ask(handler, on_failure="block")).success
+
+
 async def test_http_hooks_and_commands_share_a_plan_and_chain() -> None:
     change = {"hookSpecificOutput": {"tool_input": {"path": "b"}}}
     async with RawServer(answer(change)) as server:

@@ -84,6 +84,24 @@ async def test_an_approved_call_runs_once_and_hooks_are_asked_once(hooks: Hooks,
 
 
 @every_way
+async def test_an_answer_is_not_one_about_other_arguments_of_the_same_id(
+    hooks: Hooks, way: Way
+) -> None:
+    hooks.on("BeforeTool")(lambda event: ask(f"run {event['tool_input']['command']}?"))
+    agent = make_agent(hooks, Recorded(LS, "Done."))
+    state = await talk(agent, "Go on.", way)
+    last = state["messages"][-1]
+    changed = last.model_copy(
+        update={"tool_calls": [{**last.tool_calls[0], "args": {"command": "rm"}}]}
+    )
+    place = {"configurable": {"thread_id": "chat-1"}}
+    # The graph goes on as if the model had made the other call.
+    agent.update_state(place, {"messages": [changed]}, as_node="model")
+    await talk(agent, decide("approve"), way)
+    assert RAN == []
+
+
+@every_way
 async def test_a_rejected_call_does_not_run_and_the_model_reads_why(hooks: Hooks, way: Way) -> None:
     hooks.on("BeforeTool")(lambda _: ask("really?"))
     agent = make_agent(hooks, Recorded(LS, call("shell", "call-2", command="ls"), "Done."))

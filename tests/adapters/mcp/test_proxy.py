@@ -111,6 +111,19 @@ async def test_block_rewrite_and_context(project: Project, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+async def test_a_server_is_matched_under_its_own_name_and_by_the_tools_that_it_lists(
+    project: Project, mode: str
+) -> None:
+    arm(project, BeforeTool=("^mcp__real__echo$", "echo no echo here >&2; exit 2"))
+    async with connect(project, mode) as client:
+        assert texts(await client.call_tool("echo", {"text": "x"})) == ["no echo here"]
+        for name in ("Echo", "echo ", "ECHO"):
+            refused = await client.call_tool(name, {"text": "x"})
+            assert refused.is_error
+            assert texts(refused) == [f"{name!r} is not a tool that the MCP server lists"]
+
+
+@pytest.mark.parametrize("mode", MODES)
 async def test_redaction_reaches_the_structured_content_that_hosts_show(
     project: Project, mode: str
 ) -> None:

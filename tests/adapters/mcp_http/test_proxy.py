@@ -22,6 +22,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 from tests.adapters.mcp_http.rawserver import Request, serve
 from tests.adapters.mcp_http.realserver import Seen, serve_real
 from tests.harness.scratch import Project
+from tests.serving.mcp.processes import proxy
 
 MODES: Any = ["legacy", "2026-07-28"]
 both = pytest.mark.parametrize("mode", MODES)
@@ -102,6 +103,50 @@ async def test_a_denied_call_never_reaches_the_server(mode: Any, project: Projec
             result = await client.call_tool("add", {"a": 1, "b": 2})
             assert result.is_error
             assert "not today" in text_of(result)
+    assert seen.calls == []
+
+
+@both
+async def test_a_tool_that_the_server_does_not_list_is_not_called(
+    mode: Any, project: Project
+) -> None:
+    seen = Seen()
+    with serve_real(seen) as url:
+        async with connect(project, url, mode) as client:
+            for name in ("Add", "add ", "add2"):
+                refused = await client.call_tool(name, {"a": 1, "b": 2})
+                assert refused.is_error
+                assert text_of(refused) == f"{name!r} is not a tool that the MCP server lists"
+    assert seen.calls == []
+
+
+def test_calls_wait_for_the_name_of_the_server_behind_a_url(project: Project) -> None:
+    hook(project, "BeforeTool", "^mcp__real__", "print(json.dumps({'decision': 'deny'}))")
+    seen = Seen()
+    start = {
+        "id": "start",
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    with (
+        serve_real(seen) as url,
+        proxy(project.path, "--url", url, server=(), name=None) as client,
+    ):
+        client.send_call(1, "add", a=1, b=2)
+        client.send({"jsonrpc": "2.0", **start})
+        cancelled = {"method": "notifications/cancelled", "params": {"requestId": "start"}}
+        client.send({"jsonrpc": "2.0", **cancelled})
+        client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.send_call(2, "add", a=1, b=2)
+        received = [client.receive() for _ in range(3)]
+        answers = {answer["id"]: answer["result"] for answer in received}
+        assert answers.keys() == {"start", 1, 2}
+        assert answers[1]["isError"] is answers[2]["isError"] is True
+        assert client.leave() == 0
     assert seen.calls == []
 
 
@@ -197,7 +242,10 @@ async def test_a_token_goes_to_the_server_and_nowhere_else(
     async def refuse(request: Request) -> None:
         await request.answer(status=401)
 
-    async with serve(tools_call=refuse) as raw:
+    async def list_add(request: Request) -> None:
+        await request.result({"tools": [{"name": "add"}]})
+
+    async with serve(tools_call=refuse, tools_list=list_add) as raw:
         header = ("--header", "Authorization: Bearer $TOKEN")
         async with connect(project, raw.url, "legacy", *header) as client:
             with pytest.raises(MCPError, match="give credentials with --header") as caught:

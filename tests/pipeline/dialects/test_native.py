@@ -113,7 +113,7 @@ def test_any_other_exit_is_a_failure_whatever_was_printed(code: int, stdout: str
 
 
 @pytest.mark.parametrize("name", TOP_LEVEL_FIELDS)
-@pytest.mark.parametrize("value", [None, 7, ["x"]])
+@pytest.mark.parametrize("value", [7, ["x"]])
 def test_a_known_field_of_the_wrong_type_is_dropped_with_a_warning(
     name: str, value: object
 ) -> None:
@@ -121,9 +121,14 @@ def test_a_known_field_of_the_wrong_type_is_dropped_with_a_warning(
     assert read.output == {"novel": None}
     assert len(read.warnings) == 1
     assert read.warnings[0].startswith(f"{name} must be ")
-    error = error_of(EVENT, **{name: value, "novel": None})
-    # null is a field that was left out.
-    assert (error is None) is (value is None)
+    assert f"{name} must be " in str(error_of(EVENT, **{name: value, "novel": None}))
+
+
+@pytest.mark.parametrize("name", TOP_LEVEL_FIELDS)
+def test_null_is_a_field_that_was_left_out(name: str) -> None:
+    for strict in (False, True):
+        read = NATIVE.read_value(EventDocument(EVENT, {}), {name: None}, strict=strict)
+        assert (read.success, read.output, read.warnings) == (True, {}, ())
 
 
 def test_the_denial_beside_a_field_of_the_wrong_type_stands() -> None:
@@ -173,7 +178,6 @@ def test_an_unknown_permission_decision_is_warned_of(word: object) -> None:
         ("BeforeTool", "tool_input", [1]),
         ("BeforeTool", "permissionDecisionReason", 7),
         ("AfterTool", "tailToolCallRequest", {"name": "x"}),
-        ("AfterTool", "additionalContext", None),
         ("BeforeAgent", "additionalContext", ["x"]),
         ("AfterAgent", "clearContext", "yes"),
         ("SessionStart", "additionalContext", {}),
@@ -190,8 +194,9 @@ def test_a_specific_field_of_the_wrong_shape_is_warned_of(
     (warning,) = warnings_of(HookEventName(event), hookSpecificOutput={field: value})
     assert warning.startswith(f"hookSpecificOutput.{field} ")
     assert warning.endswith("; it was ignored")
-    error = error_of(HookEventName(event), hookSpecificOutput={field: value})
-    assert (error is None) is (value is None)
+    assert error_of(HookEventName(event), hookSpecificOutput={field: value}) is not None
+    assert warnings_of(HookEventName(event), hookSpecificOutput={field: None}) == ()
+    assert error_of(HookEventName(event), hookSpecificOutput={field: None}) is None
 
 
 def test_a_specific_field_of_the_right_shape_is_not_warned_of() -> None:
@@ -268,14 +273,13 @@ def test_a_denial_in_a_place_where_none_is_read_fails_a_hook_that_fails_closed(
         ("SessionEnd", "additionalContext", "write systemMessage at the top of the answer"),
     ],
 )
-def test_a_field_that_is_not_read_there_is_warned_of_by_name_and_is_no_failure(
+def test_a_field_that_is_not_read_there_is_warned_of_with_what_to_write(
     event: str, field: str, instead: str
 ) -> None:
     said = {"reason": "r", "hookSpecificOutput": {field: {"x": 1}, "hookEventName": event}}
-    assert warnings_of(HookEventName(event), **said) == (
-        f"hookSpecificOutput.{field} is not read on {event}; {instead}",
-    )
-    assert error_of(HookEventName(event), **said) is None
+    warning = f"hookSpecificOutput.{field} is not read on {event}; {instead}"
+    assert warnings_of(HookEventName(event), **said) == (warning,)
+    assert error_of(HookEventName(event), **said) == f"its answer is not clear: {warning}"
 
 
 def test_a_specific_field_at_the_top_is_warned_of_by_name() -> None:
@@ -288,7 +292,7 @@ def test_a_specific_field_at_the_top_is_warned_of_by_name() -> None:
     assert warning.endswith("write hookSpecificOutput.permissionDecision")
 
 
-def test_fields_that_nobody_has_a_meaning_for_are_named_and_fail_no_hook() -> None:
+def test_a_field_that_is_not_read_there_is_warned_of_by_name_and_is_no_failure() -> None:
     specific = {"novel": 7, "toolInput": None}
     assert warnings_of(EVENT, hookSpecificOutput=specific) == (
         "hookSpecificOutput.novel is not read on BeforeTool; it has no effect",
@@ -302,12 +306,14 @@ def test_fields_that_nobody_has_a_meaning_for_are_named_and_fail_no_hook() -> No
     )
 
 
-def test_a_slip_is_looked_for_in_fifty_fields_and_no_more() -> None:
-    """A hook that fails closed has failed with it, so the limit is where one would be lost."""
+def test_a_slip_is_looked_for_in_fifty_fields_and_a_guard_may_not_have_more() -> None:
     for others, is_found in ((49, True), (50, False)):
         unknown = {f"zz{number}": 1 for number in range(others)}
         error = error_of(EVENT, reason="r", **unknown, decison="deny")
-        assert (error is not None and "did you mean decision?" in error) is is_found
+        assert error is not None
+        assert ("unknown fields" in error) is not is_found
+        error = error_of(EVENT, hookSpecificOutput={**unknown, "decison": "deny"})
+        assert (error is not None and "51 unknown fields" in error) is not is_found
     for others, word in ((49, "write hookSpecificOutput.tool_input"), (50, "it has no effect")):
         specific: Json = {**{f"zz{number}": None for number in range(others)}, "toolInput": {}}
         (warning,) = warnings_of(EVENT, hookSpecificOutput=specific)
@@ -321,15 +327,12 @@ def test_what_documented_answers_say_of_themselves_is_not_warned_of() -> None:
 
 def test_what_a_tool_config_or_a_call_to_follow_does_not_have_is_named() -> None:
     event = HookEventName.BEFORE_TOOL_SELECTION
-    config = {"mode": "ANY", "allowedTools": ["a"]}
-    assert warnings_of(event, hookSpecificOutput={"toolConfig": config}) == (
-        "hookSpecificOutput.toolConfig.allowedTools is not read; it has no effect",
-    )
-    listed = {"toolConfig": {"allowed_function_names": ["a"]}}
-    (warning,) = warnings_of(event, hookSpecificOutput=listed)
-    assert warning.endswith(".allowed_function_names is not read; write allowedFunctionNames")
-    # Without it every tool is allowed, which a hook that fails closed did not mean.
-    assert error_of(event, hookSpecificOutput=listed) is not None
+    # Without its list every tool is allowed, which a hook that fails closed did not mean.
+    for name in ("allowedTools", "allowed_function_names"):
+        specific = {"toolConfig": {"mode": "ANY", name: ["a"]}}
+        (warning,) = warnings_of(event, hookSpecificOutput=specific)
+        assert warning.endswith(f".{name} is not read; write mode or allowedFunctionNames")
+        assert error_of(event, hookSpecificOutput=specific) is not None
     call = {"tailToolCallRequest": {"name": "ls", "args": {}, "why": "x"}}
     assert warnings_of(HookEventName.AFTER_TOOL, hookSpecificOutput=call) == (
         "hookSpecificOutput.tailToolCallRequest.why is not read; it has no effect",
@@ -375,6 +378,26 @@ def test_what_a_models_format_does_not_have_is_warned_of_by_name() -> None:
     assert "not read: content; it may have text, candidates, usageMetadata" in warning
 
 
+@pytest.mark.parametrize(("mode", "meant"), [("none", "NONE"), (" Any\t", "ANY")])
+def test_the_mode_of_a_model_request_is_read_in_any_case_too(mode: str, meant: str) -> None:
+    from hookline.wire.model import read_llm_request
+
+    change = read_llm_request({"toolConfig": {"mode": mode}}).tool_config
+    assert change is not None
+    assert change.named() == {"mode": meant}
+    assert (
+        warnings_of(
+            HookEventName.BEFORE_MODEL,
+            hookSpecificOutput={"llm_request": {"toolConfig": {"mode": mode}}},
+        )
+        == ()
+    )
+    wrong = {"llm_request": {"toolConfig": {"mode": "nothing"}}}
+    assert "'nothing' is not one of" in str(
+        error_of(HookEventName.BEFORE_MODEL, hookSpecificOutput=wrong)
+    )
+
+
 def test_a_tool_config_as_gemini_has_it_and_a_mode_in_small_letters_count() -> None:
     event = HookEventName.BEFORE_TOOL_SELECTION
     names = {"allowedFunctionNames": ["a"]}
@@ -398,13 +421,34 @@ def test_a_mode_that_is_none_is_warned_of_and_fails_a_hook_that_fails_closed(mod
     assert error_of(event, hookSpecificOutput={"toolConfig": {"mode": "VALIDATED"}}) is None
 
 
+@pytest.mark.parametrize(
+    ("decision", "permission", "stricter"),
+    [
+        ("allow", "deny", "deny"),
+        ("allow", "ask", "ask"),
+        ("ask", "Deny", "deny"),
+        ("approve", "block", "block"),
+        ("deny", "allow", "deny"),
+        ("ask", "allow", "ask"),
+        ("block", "deny", "block"),
+    ],
+)
+def test_of_two_decisions_of_a_hook_that_fails_closed_the_stricter_counts(
+    decision: str, permission: str, stricter: str
+) -> None:
+    specific = {"permissionDecision": permission, "permissionDecisionReason": "why"}
+    said = {"decision": decision, "hookSpecificOutput": specific}
+    read = NATIVE.read_value(EventDocument(EVENT, {}), said, strict=True)
+    assert read.output is not None
+    output = create_hook_output(EVENT, read.output)
+    assert (output.decision, output.reason) == (stricter, "why")
+
+
 @pytest.mark.parametrize("word", ["deny", "ask"])
 def test_a_denial_beside_an_approval_is_not_passed_over_in_silence(word: str) -> None:
-    event, specific = HookEventName.BEFORE_TOOL, {"permissionDecision": word}
-    (warning,) = warnings_of(event, decision="allow", hookSpecificOutput=specific)
+    specific = {"permissionDecision": word}
+    (warning,) = warnings_of(EVENT, decision="allow", hookSpecificOutput=specific)
     assert f"permissionDecision '{word}' is not read beside decision 'allow'" in warning
-    assert error_of(event, decision="allow", hookSpecificOutput=specific) is not None
-    assert error_of(event, decision="deny", hookSpecificOutput=specific) is None
 
 
 @pytest.mark.parametrize(
@@ -421,8 +465,10 @@ def test_a_denial_beside_an_approval_is_not_passed_over_in_silence(word: str) ->
 def test_a_field_one_slip_away_from_a_known_one_is_warned_of_by_that_name(
     name: str, meant: str
 ) -> None:
-    (warning,) = warnings_of(EVENT, **{name: "x", "stopReason": "r", "reason": "r"})
-    assert f"{name!r} is not a field of an answer, did you mean {meant}" in warning
+    said = {name: "x", "stopReason": "r", "reason": "r"}
+    (warning,) = warnings_of(EVENT, **said)
+    assert "is not read at the top of an answer to BeforeTool, did you mean " + meant in warning
+    assert f"did you mean {meant}" in str(error_of(EVENT, **said))
 
 
 @pytest.mark.parametrize(
@@ -453,41 +499,65 @@ def test_an_answer_without_a_single_known_field_names_what_it_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "stdout",
+    ("stdout", "problem"),
     [
-        *('[{"decision": "deny"}]', '"[]"', '{"novel": 1}', '{"decison": "deny"}'),
-        *('{"decison": "deny", "reason": "r"}', '{"Continue": false, "reason": "r"}'),
-        *('{"continue": "false"}', '{"decision": "denied"}', '{"hookSpecificOutput": "deny"}'),
-        '{"hookSpecificOutput": {"tool_input": []}}',
-        '{"decision": "deny", "decision": "allow"}',
-        '{"decision": "deny",}\n{"reason": "r"}',
-        '{"decision": "deny"',
+        *(('[{"decision": "deny"}]', "not an object"), ("[]", "array"), ('"[]"', "array")),
+        ('["deny"]', "array"),
+        ('{"novel": 1}', "none of its fields (novel)"),
+        ('{"decison": "deny", "reason": "r"}', "did you mean decision?"),
+        ('{"continue": "false"}', "continue must be"),
+        ('{"decision": "denied"}', "'denied' is not one of"),
+        ('{"hookSpecificOutput": "deny"}', "hookSpecificOutput must be"),
+        ('{"hookSpecificOutput": {"tool_input": []}}', "tool_input must be"),
+        ('{"decision": "deny", "decision": "allow"}', "'decision' twice"),
+        ('{"reason": "r", "x": [{"a": 1, "\\u0061": 2}]}', "'a' twice"),
+        ('{"reason": "\\u0022", "reason": ""}', "'reason' twice"),
+        ('{"decision": "deny",}', "line 1, column "),
+        ('{"decision": "deny"', "line 1, column "),
+        ("{'decision': 'deny'}", "double quotes"),
+        ('{"decision" => "deny"}', "line 1, column "),
+        ('{"reason": NaN}', "NaN"),
+        ('log\n{"decision": "allow"}', "text before it"),
+        ('{"decision": "allow"}\nlog', "text after its object (line 2"),
+        ('{"decision": "allow"}{}', "text after its object"),
+        ("Checked ${HOME}: fine", "text with a { in it"),
+        ('"{\\"decision\\": \\"deny\\"}"', "not an object"),
+        ('"\\u007b\\"decision\\": \\"deny\\"}"', "not an object"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
+        ('{"decision": "deny"}'.encode("utf-16-le").decode(), "line 1, column "),
     ],
 )
-def test_a_hook_that_fails_closed_fails_where_its_answer_may_mean_something_else(
-    stdout: str,
+def test_a_hook_that_fails_closed_fails_with_anything_but_one_object(
+    stdout: str, problem: str
 ) -> None:
     said = answer(0, stdout, strict=True)
     assert (said.success, said.failed, said.output) == (False, "malformed", None)
     assert said.error is not None
     assert said.error.startswith("its answer ")
-    lenient = answer(0, stdout)
-    assert lenient.failed == "malformed" or lenient.warnings
+    assert problem in said.error
+    is_garbled = "not clear" not in said.error
+    assert said.error.endswith("print progress to stderr") is is_garbled
 
 
 @pytest.mark.parametrize(
     "stdout",
     [
-        *("", "{}", "plain text", "42", "null", '"words"', '{"decision": null}', "{}{}"),
-        *('{"decision": "Deny"}', '{"reason": "r", "resaon": "r", "novel": 1}'),
-        *('log\n{"reason": "r"}\nlog', '{"decision": "ask", "decisions": []}'),
-        '{"reason": "one\ntwo"}',
+        *("", "{}", "plain text", "[INFO] all fine", "42", "null", "true", '"words"'),
+        *('{"decision": null}', '{"decision": "Deny"}', '{"reason": "r", "novel": 1}'),
         '{"hookSpecificOutput": {"additionalContext": null}}',
+        '{"reason": "a \\"quoted\\" word and \\u0022 another"}',
+        '{"reason": "\\ud800"}',
     ],
 )
-def test_a_hook_that_fails_closed_may_say_nothing_and_may_be_noisy(stdout: str) -> None:
+def test_a_hook_that_fails_closed_may_say_nothing_or_one_object(stdout: str) -> None:
     assert answer(0, stdout, strict=True) == answer(0, stdout)
     assert answer(0, stdout, strict=True).success
+
+
+@pytest.mark.parametrize("character", ["\n", "\t", "\0", "\x1b[31m"])
+def test_raw_control_characters_in_the_strings_of_a_guard_are_read(character: str) -> None:
+    said = answer(0, f'{{"decision": "deny", "reason": "a{character}b"}}', strict=True)
+    assert said.output == {"decision": "deny", "reason": f"a{character}b"}
 
 
 def test_a_garbled_answer_is_a_failure_that_adds_nothing_and_says_where() -> None:
@@ -495,7 +565,7 @@ def test_a_garbled_answer_is_a_failure_that_adds_nothing_and_says_where() -> Non
     assert (said.success, said.failed, said.output) == (False, "malformed", None)
     assert said.error is not None
     assert "line 1, column " in said.error
-    assert said.error.endswith("print one JSON object and nothing else")
+    assert "print one JSON object and nothing else" in said.error
 
 
 def test_the_permission_of_the_event_decides_which_of_several_documents_blocks() -> None:
@@ -516,7 +586,8 @@ def test_no_answer_whatever_raises_or_blocks_by_accident(
     stdout = said if isinstance(said, str) else json.dumps(said)
     read = answer(code, stdout.strip(), stderr, event)
     strictly = answer(code, stdout.strip(), stderr, event, strict=True)
-    assert strictly.failed == "malformed" or strictly == read
+    is_kept = strictly.output == read.output or _blocks(event, strictly.output)
+    assert strictly.failed == "malformed" or is_kept
     assert read.success is (code == 0 and read.failed is None)
     assert (read.failed == "exit") is (code in (1, 3))
     if code == 2:
@@ -524,6 +595,11 @@ def test_no_answer_whatever_raises_or_blocks_by_accident(
         assert read.output["decision"] == "deny"
     elif code:
         assert read.output is None
+
+
+def _blocks(event: HookEventName, output: Json | None) -> bool:
+    made = create_hook_output(event, output or {})
+    return made.is_blocking_decision() or made.is_ask_decision()
 
 
 @pytest.mark.parametrize("kind", [dict, UserDict, MappingProxyType])

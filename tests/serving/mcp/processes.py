@@ -85,11 +85,13 @@ def proxy(
     *options: str,
     server: tuple[str, ...] = (sys.executable, str(SERVER)),
     trust: str = "--trust",
+    name: str | None = "plain",
     **env: str,
 ) -> Iterator[Client]:
     """A proxy with the hooks of a directory, and its client."""
     errors = cwd / f"stderr-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "hookline", "mcp", trust, *options, "--", *server]
+    named = () if name is None or "--name" in options else ("--name", name)
+    command = [sys.executable, "-m", "hookline", "mcp", trust, *named, *options, "--", *server]
     with open(errors, "wb") as stderr:
         process = subprocess.Popen(
             command,

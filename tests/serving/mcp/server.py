@@ -11,6 +11,10 @@ import sys
 import time
 from typing import Any
 
+TOOLS = (
+    *("echo", "exit", "kill", "sleep", "say", "complain", "have_child", "flood", "environment"),
+)
+
 
 def write(message: Any) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
@@ -47,7 +51,7 @@ def answer(message: dict[str, Any]) -> Any:
         info = {"name": "plain", "version": "1"}
         return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
     if method == "tools/list":
-        return {"tools": [{"name": name, "inputSchema": {}} for name in ("echo", "sleep")]}
+        return {"tools": [{"name": name, "inputSchema": {}} for name in TOOLS]}
     if method == "tools/call":
         return run_tool(params["name"], params.get("arguments") or {})
     return {}

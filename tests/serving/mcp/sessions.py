@@ -41,13 +41,25 @@ def result_of(id: Any, result: Any) -> Json:
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
+# What servers list unless a test says otherwise.
+LISTED = ("read", "note", "other", "slow", "last", "rm", "show", "write", "a", "b")
+
+
+def page(*names: str, **more: Any) -> Json:
+    """A page of a listing."""
+    return {"tools": [{"name": name, "inputSchema": {}} for name in names], **more}
+
+
 class PlayedServer:
     """Keeps what it is sent; ``answer`` gives the result of a request, None for one that the test
-    answers itself."""
+    answers itself. It lists its tools to the proxy, and keeps how often it was asked."""
 
-    def __init__(self, answer: Callable[[Json], Any]) -> None:
+    def __init__(self, answer: Callable[[Json], Any], listed: Callable[[Json], Any]) -> None:
         self.raw: list[bytes] = []
+        self.lost_sessions = 0
+        self.listings: list[Json] = []
         self._answer = answer
+        self._listed = listed
         self._sent: asyncio.Queue[Json] = asyncio.Queue()
         self._said: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.is_gone = False
@@ -56,8 +68,13 @@ class PlayedServer:
     async def send(self, message: bytes) -> None:
         if self.is_gone:
             raise ServerGone("the MCP server takes no more messages")
-        self.raw.append(message)
         read = json.loads(message)
+        if read.get("method") == "tools/list" and str(read.get("id")).startswith("hookline-"):
+            self.listings.append(read["params"])
+            if (answer := self._listed(read["params"])) is not None:
+                self.say({"jsonrpc": "2.0", "id": read["id"], **answer})
+            return
+        self.raw.append(message)
         self._sent.put_nowait(read)
         if "method" in read and "id" in read:
             result = self._answer(read)
@@ -158,13 +175,14 @@ async def play(
     *,
     name: str | None = "files",
     tools: str | None = None,
+    listed: Callable[[Json], Any] = lambda _params: {"result": page(*LISTED)},
     limit: int = 1_000_000,
 ) -> AsyncIterator[Session]:
     """A session; it is ended with the block."""
     allows = None if tools is None else compile_matcher(tools, search=False)[0]
     to_proxy, from_client = os.pipe()
     to_client, from_proxy = os.pipe()
-    server = PlayedServer(answer)
+    server = PlayedServer(answer, listed)
     ends = Lines(to_proxy, limit=limit), Outlet(from_proxy)
     place = {"command": "files-server", "args": ["--quiet"], "cwd": "/srv"}
     identity = Identity(name=name, fallback="files-server", place=place)

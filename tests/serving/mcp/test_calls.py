@@ -798,15 +798,18 @@ async def test_what_the_server_says_of_itself_stays_before_what_hooks_add() -> N
     assert said == ["ask first\n\nbe nice", "be nice", "be nice"]
 
 
-async def test_a_handshake_that_the_client_cancels_holds_no_call_up() -> None:
-    def answer(request: Json) -> Any:
-        return None if request["method"] == "initialize" else answer_usually(request)
-
-    async with play(hooks_that("BeforeTool", {}), answer) as session:
-        session.send({"id": 0, "method": "initialize", "params": {}})
-        session.send(call(1))
-        session.send({"method": "notifications/cancelled", "params": {"requestId": 0}})
-        assert (await session.receive())["id"] == 1
+async def test_an_answer_of_the_user_is_not_one_about_other_arguments_of_the_same_id() -> None:
+    hooks = Hooks()
+    hooks.on("BeforeTool")(lambda event: ask(f"read {event['tool_input']['path']}?"))
+    async with play(hooks) as session:
+        await session.initialize(CLIENT)
+        for path, action in (("a", "accept"), ("b", "decline")):
+            session.send(call(1, arguments={"path": path}))
+            asked = await session.receive()
+            assert asked["params"]["message"].startswith(f"read {path}?")
+            session.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": action}})
+            await session.receive()
+        assert [params["arguments"] for params in session.server.calls] == [{"path": "a"}]
 
 
 async def test_a_session_without_a_handshake_begins_with_its_first_call() -> None:
@@ -845,12 +848,13 @@ async def test_without_a_name_the_server_has_its_own(introduction: Json, name: s
     def answer(request: Json) -> Any:
         return done if request["method"] == "tools/call" else introduction
 
-    async with play(hooks, answer, name=None) as session:
-        # The call does not wait for the answer, and still has the name.
-        session.send({"id": 0, "method": "server/discover"})
-        await session.request(call(1))
-        await session.receive()
-    assert seen == [name]
+    for method, request in (("initialize", call(1)), ("server/discover", modern(1))):
+        async with play(hooks, answer, name=None) as session:
+            # The call does not wait for the answer, and still has the name.
+            session.send({"id": 0, "method": method, "params": {"_meta": MODERN}})
+            await session.request(request)
+            await session.receive()
+    assert seen == [name] * 2
 
 
 @pytest.mark.parametrize("first", ["initialize", "tools/list"])
@@ -859,10 +863,10 @@ async def test_a_task_does_not_settle_the_name_before_the_server_has_said_it(fir
     hooks.on("BeforeTool")(lambda event: seen.append(event["tool_name"]))
     info = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "own"}}, "tools": []}
     async with play(hooks, lambda _request: info, name=None) as session:
-        session.send({"id": 0, "method": first, "params": {}})
+        session.send({"id": 0, "method": first, "params": {"_meta": MODERN}})
         if first == "tools/list":
             await session.receive()
-        session.send(call(1, task={}))
+        session.send(modern(1, task={}))
         answers = [await session.receive() for _ in range(2 if first == "initialize" else 1)]
         assert answers[-1]["result"]["isError"] is True
     assert seen == []

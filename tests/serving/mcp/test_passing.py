@@ -405,6 +405,10 @@ def list_tools(request: Json) -> Any:
     return answer_usually(request)
 
 
+def list_all(_params: Json) -> Any:
+    return {"result": {"tools": TOOLS}}
+
+
 @pytest.mark.parametrize(
     ("pattern", "names"),
     [
@@ -419,7 +423,7 @@ def list_tools(request: Json) -> Any:
 async def test_a_pattern_must_match_the_whole_name_of_a_tool(
     pattern: str, names: list[str]
 ) -> None:
-    async with play(answer=list_tools, tools=pattern) as session:
+    async with play(answer=list_tools, tools=pattern, listed=list_all) as session:
         for id in range(2):
             answer = await session.request({"id": id, "method": "tools/list", "params": {}})
             assert [tool["name"] for tool in answer["result"]["tools"]] == names

@@ -170,6 +170,17 @@ def test_a_server_may_write_garbage_and_end_within_a_line(project: Project) -> N
         assert "not a message" in client.said
 
 
+def test_what_a_server_writes_cannot_forge_a_line_of_the_log(project: Project) -> None:
+    forged = "x\u202ey\x9b31m\u2028hookline: all is well\r"
+    with proxy(project.path) as client:
+        client.call(1, "say", text=f"{forged}\n".encode().decode("latin-1"))
+        client.wait_until_said("all is well")
+        assert client.leave() == 0
+    (line,) = [line for line in client.said.split("\n") if "all is well" in line]
+    assert line.startswith("hookline: the MCP server wrote a line that is not a message")
+    assert line.isprintable()
+
+
 def test_ten_megabytes_and_a_client_that_writes_before_it_reads(project: Project) -> None:
     project.settings(settings("AfterTool", command_hook(answer(decision="allow"), name="see")))
     large = "x" * 10_000_000
@@ -203,7 +214,14 @@ def test_what_a_library_prints_does_not_get_between_the_messages(project: Projec
 
 def test_a_server_that_answers_when_it_has_heard_all_is_heard(project: Project) -> None:
     project.settings(settings("AfterTool", command_hook("cat > seen.json", name="see")))
-    say = 'import sys; sys.stdin.read(); print(\'{"id": 1, "result": {"content": []}}\')'
+    listed = json.dumps({"tools": [{"name": "echo"}]})
+    say = f"""
+import json, sys
+asked = json.loads(sys.stdin.readline())
+print(json.dumps({{"id": asked["id"], "result": {listed}}}), flush=True)
+sys.stdin.read()
+print('{{"id": 1, "result": {{"content": []}}}}')
+"""
     with proxy(project.path, server=(PYTHON, "-c", say)) as client:
         client.send_call(1, "echo")
         assert client.process.stdin is not None

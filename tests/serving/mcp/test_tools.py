@@ -48,12 +48,13 @@ def test_a_server_without_the_users_name_has_its_own_or_else_the_fallback(
     result: Any, name: str
 ) -> None:
     tools = make(None)
-    tools.identify(result)
+    assert not tools.is_named
+    tools.identify(result, is_introduction=True)
     assert tools.server_name == name
-    tools.identify({"serverInfo": {"name": "later"}})
+    tools.identify({"serverInfo": {"name": "later"}}, is_introduction=True)
     assert tools.server_name == name
     named = make("users")
-    named.identify(result)
+    named.identify(result, is_introduction=True)
     assert named.server_name == "users"
 
 

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,6 +168,16 @@ def replace_interpreter(scene: Scene) -> None:
     # Its folder moves away, as this link leads to the interpreter of these tests.
     (scene.path / ".venv").rename(scene.path / ".venv-before")
     scene.write(".venv/bin/python", code_for(""))
+
+
+def archive(code: str) -> Callable[[Scene], None]:
+    """Put an archive there that Python runs."""
+
+    def change(scene: Scene) -> None:
+        with zipfile.ZipFile(scene.path / "tools/z.pyz", "w") as file:
+            file.writestr("__main__.py", scene.text(code))
+
+    return change
 
 
 WRAPPERS = [
@@ -379,6 +390,42 @@ SYNTAX = [
     opened("$HOOKLINE_PROJECT_DIR/../outside/y.sh", change="@OUTSIDE@/y.sh"),
     opened("../outside/y.sh", change="@OUTSIDE@/y.sh", files={"@OUTSIDE@/y.sh": denial_for("")}),
     opened("sh ../outside/y.sh", change="@OUTSIDE@/y.sh", files={"@OUTSIDE@/y.sh": denial_for("")}),
+]  # fmt: skip
+# What a reader of text and a shell may take for different words.
+WORDS = [
+    opened("a=b/x.sh tools/y.sh", named=True, files={"a=b/x.sh": denial_for("")}),
+    opened("a+=b tools/y.sh", named=True),
+    opened("${HOOKLINE_PROJECT_DIR}-evil/y.sh", change="@PROJECT@-evil/y.sh"),
+    opened("${HOOKLINE_PROJECT_DIR}evil/y.sh", change="@PROJECT@evil/y.sh"),
+    opened("${HOOKLINE_PROJECT_DIR%/*}/outside/y.sh", change="@OUTSIDE@/y.sh"),
+    opened("tools/y.sh \\\n--flag", named=True),
+    opened("python3 -Em tools.z", change="tools/z.py", files={"tools/z.py": denial_for("z.py")}),
+    opened("python3 -uc 'import z'", change="z.py"),
+    opened("python3 -u -c 'import z'", change="z.py"),
+    opened("python3 -B -m tools.z", change="tools/z.py", files={"tools/z.py": ""}),
+    opened("bash -xc tools/y.sh"),
+    opened("bash -e -c tools/y.sh"),
+    opened("bash -e -i tools/y.sh", named=True),
+    opened("node tools", change={"tools/package.json": '{"main": "z.js"}'}, needs=("node",),
+           files={"tools/index.js": denial_for("x.js"), "tools/z.js": code_for("z.js")}),
+    Attack("a backslash in quotes", '"tools/\\y.sh"', "tools/\\y.sh"),
+    *(
+        Attack(f"{blank!r} in a word", f"tools/a{blank}y.sh", f"tools/a{blank}y.sh",
+               files={"tools/a": denial_for("")})
+        for blank in ("\r", "\f", "\v", "\u00a0", "\u2028", "\x85")
+    ),
+    Attack("a dash", "bash - tools/y.sh", named=True),
+    Attack("another flag of perl", "perl -w hooks/x.pl", "hooks/x.pl", named=True,
+           needs=("perl",)),
+    Attack("an absolute path", "python3 @PROJECT@/hooks/x.py", "hooks/x.py", named=True),
+    Attack("an absolute path by ..", "@OUTSIDE@/../project/hooks/x.sh", "hooks/x.sh", named=True),
+    Attack("two slashes", "hooks//x.sh", "hooks/x.sh", named=True),
+    Attack("a dot between", "./hooks/./x.sh", "hooks/x.sh", named=True),
+    Attack("an archive", "python3 tools/z.pyz", archive(code_for("z.py")), named=True,
+           prepare=archive(denial_for("z.py"))),
+    Attack("the engine's own variable", "$HOOKLINE_PROJECT_DIR/hooks/x.sh", "@OUTSIDE@/hooks/x.sh",
+           files={"@OUTSIDE@/hooks/x.sh": denial_for("")}, is_real=False,
+           env={"HOOKLINE_PROJECT_DIR": "@OUTSIDE@"}),
 ]  # fmt: skip
 PLAIN = [
     plain("hooks/x.sh"),
@@ -597,7 +644,16 @@ EXEC_ONLY = [
 ]  # fmt: skip
 # A few of each kind say it of all: the exec form only leaves the shell out.
 _WORDS = [row for row in INTERPRETERS if row.name.startswith(("python3", "node", "perl", "sh"))]
-SHELL_FORMS = [*WRAPPERS, *INTERPRETERS, *SYNTAX, *PLAIN, *CHANGES, *SHEBANGS, *ENVIRONMENTS]
+SHELL_FORMS = [
+    *WRAPPERS,
+    *INTERPRETERS,
+    *SYNTAX,
+    *WORDS,
+    *PLAIN,
+    *CHANGES,
+    *SHEBANGS,
+    *ENVIRONMENTS,
+]
 COMMANDS = [
     *(*SHELL_FORMS, *EXEC_ONLY),
     *exec_forms([*WRAPPERS[:10:3], *_WORDS[::3], *PLAIN[::4]]),
@@ -670,3 +726,31 @@ def test_a_plugin_that_the_project_names_is_code_of_the_project(
     answer = fire(scene.path)
     assert not (closed and scene.mark.exists())
     assert is_as_reviewed(answer) or not (closed and guard)
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "change"),
+    [
+        ("bash hooks/x.sh", {"BASH_ENV": "tools/y.sh"}, "tools/y.sh"),
+        ("python3 hooks/x.py", {"PYTHONPATH": "@PROJECT@/tools"}, SITE),
+        ("python3 hooks/x.py", {"PATH": "@PROJECT@/tools:/usr/bin:/bin"}, "tools/python3"),
+    ],
+)
+@pytest.mark.parametrize("guard", [False, True], ids=["hook", "guard"])
+def test_the_settings_own_variables_are_as_good_as_an_entrys(
+    scene: Scene, command: str, variables: dict[str, str], change: Change, guard: bool
+) -> None:
+    for name in SCRIPTS:
+        scene.write(name, denial_for(name))
+    data = {
+        "env": {name: scene.text(value) for name, value in variables.items()},
+        "hooks": {"PreToolUse": [{"hooks": [command_hook(command, guard=guard)]}]},
+    }
+    scene.write(".claude/settings.json", json.dumps(data))
+    scene.write(".hookline/settings.json", '{"claude": true}')
+    (hook,) = review(scene.path)
+    scene.strike(change)
+    answer = fire(scene.path)
+    if hook["open"] == "":
+        assert not scene.mark.exists()
+        assert is_as_reviewed(answer) or not guard

@@ -104,7 +104,7 @@ ENVIRONMENTS = [
     Hostile("PYTHONPATH of a shebang", "hooks/x.py", {"PYTHONPATH": "tools"}, MODULE),
     Hostile("PYTHONHOME", "python3 hooks/x.py", {"PYTHONHOME": "/nowhere"}, is_real=False),
     Hostile("PYTHONSTARTUP", "python3 hooks/x.py", {"PYTHONSTARTUP": "tools/sitecustomize.py",
-            "PYTHONINSPECT": "1"}, MODULE),
+            "PYTHONINSPECT": "1"}, MODULE, is_real=False),
     Hostile("PYTHONOPTIMIZE", "python3 hooks/assert.py", {"PYTHONOPTIMIZE": "1"}, is_real=False),
     Hostile("PYTHONUSERBASE", "python3 hooks/x.py", {"PYTHONUSERBASE": "@PROJECT@/tools"},
             {f"tools/{LIBRARY}/usercustomize.py": code_for("z.py")}, path=BASE),
@@ -248,7 +248,7 @@ def guarded(scene: Scene) -> Scene:
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_STATE_HOME", "HOOKLINE_STATE_DIR"])
-@pytest.mark.parametrize("place", ["@OUTSIDE@/new", "/nowhere", "", "relative", "/dev/null"])
+@pytest.mark.parametrize("place", ["@OUTSIDE@/new", "", "relative", "/dev/null", "/dev/null/x"])
 def test_guards_of_the_passwd_home_stay_in_force_where_variables_lead_elsewhere(
     guarded: Scene, monkeypatch: pytest.MonkeyPatch, variable: str, place: str
 ) -> None:
@@ -256,7 +256,7 @@ def test_guards_of_the_passwd_home_stay_in_force_where_variables_lead_elsewhere(
     guarded.settings()
     guarded.strike("hooks/x.sh")
     assert fire(guarded.path).blocked
-    if place != "/dev/null":
+    if "null" not in place:
         assert is_as_reviewed(fire(guarded.path))
     assert not guarded.mark.exists()
 

@@ -218,9 +218,9 @@ def test_people_are_told_once_a_process(guarded: Scene, name: str) -> None:
         [sys.executable, "-c", TELLING, str(guarded.path)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if "hookline trust" in line]
+    told = [line for line in done.stderr.splitlines() if "guard:" in line]
     assert len(told) == 1, done.stderr
-    assert "guard" in told[0]
+    assert "hookline trust" in told[0]
 
 
 def test_people_are_told_by_fire_too(guarded: Scene) -> None:
@@ -367,8 +367,7 @@ def test_untrust_ends_it(guarded: Scene) -> None:
 def test_a_review_without_it_ends_it_and_shows_it_as_removed(guarded: Scene) -> None:
     guarded.settings()
     shown = call("trust", "--cwd", str(guarded.path))
-    assert "guard" in shown.out
-    assert "removed" in shown.out
+    assert re.search("(removed|leaves).*guard|guard.*(removed|leaves)", shown.out)
     assert is_as_reviewed(fire(guarded.path))
     assert call("trust", "--yes", "--cwd", str(guarded.path)).status == 0
     assert not fire(guarded.path).blocked
@@ -743,4 +742,4 @@ def test_trust_runs_the_guards_tests_or_says_that_there_are_none(scene: Scene) -
     scene.write(".hookline/tests/x.hooktest.json", json.dumps(TEST))
     scene.write("hooks/x.sh", denial_for("x.sh") + "# again\n")
     shown = call("trust", "--yes", "--cwd", str(scene.path)).out
-    assert re.search("1 test passed|denies", shown)
+    assert "1 test passed" in shown

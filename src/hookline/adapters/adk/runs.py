@@ -12,7 +12,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from hookline.adapters.gates import Conversation, ToolGate, TurnGate
+from hookline.adapters.gates import CallKey, Conversation, ToolGate, TurnGate
 from hookline.front import Face
 
 MARK = "hookline"
@@ -53,7 +53,7 @@ class ToolStep:
         self.has_failed = False
         self.has_passed = False
         self.passed: object = None
-        # What BeforeTool hooks answered, for when the user confirms the call.
+        # What BeforeTool hooks answered and to which input, for when the user confirms the call.
         self.record: dict[str, Any] | None = None
 
 
@@ -93,8 +93,8 @@ class Run:
         self.outputs: dict[tuple[str, str | None], tuple[str, str]] = {}
         # The tools that hooks allow an agent in a branch to call, if they restricted them.
         self.allowed: dict[tuple[str, str | None], frozenset[str]] = {}
-        # By call id, why a call that hands over a task was refused.
-        self.refused: dict[str, str] = {}
+        # Why a call that hands over a task was refused.
+        self.refused: dict[CallKey, str] = {}
         # The tools in the last request of each agent.
         self.tools: dict[str, Mapping[str, BaseTool]] = {}
 

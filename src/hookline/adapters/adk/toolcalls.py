@@ -25,6 +25,8 @@ from hookline.adapters.gates import (
     ToolOutcome,
     announce_question,
     describe_refused_call,
+    key_call,
+    write_input,
 )
 from hookline.toolcall import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
 from hookline.wire.events import HookEventName
@@ -56,6 +58,10 @@ class ToolCalls:
                 step.is_settled = True
                 return {"error": f"the user was not asked to confirm this call of {name}"}
             record = _read_record(question, context)
+            if record is not None and record.get("input") != write_input(args):
+                step.is_settled = True
+                return {"error": f"the user was asked to confirm another call of {name}"}
+            record = None if record is None else record.get("answer")
         asked: list[ConfirmationRequest] = []
         # A copy for the gate, since ADK's arguments are overwritten below.
         given = {**args}
@@ -73,7 +79,7 @@ class ToolCalls:
             return {"error": text_of(gate.refusal.llm_content)}
         if gate.input is not given:
             rewritten = {**gate.input}
-            step.record = _make_record(gate, rewritten)
+            step.record = {"input": write_input(given), "answer": _make_record(gate, rewritten)}
             args.clear()
             args.update(rewritten)
         return None
@@ -95,7 +101,7 @@ class ToolCalls:
                 if refused is not None:
                     call.id = call.id or generate_client_function_call_id()
                     call.name = f"{call.name}_refused"
-                    run.refused[call.id] = refused["error"]
+                    run.refused[key_call(call.id, call.name, step.args)] = refused["error"]
                 part = part.model_copy(update={"function_call": call})
             parts.append(part)
         return content.model_copy(update={"parts": parts})
@@ -158,7 +164,7 @@ class ToolCalls:
         name, tool = step.tool.name, step.tool
         if run.stop is not None:
             return run.stop
-        refused = run.refused.pop(step.context.function_call_id or "", None)
+        refused = run.refused.pop(key_call(step.context.function_call_id, name, step.args), None)
         if refused is not None:
             return refused
         allowed = run.allowed.get((step.context.agent_name, step.context.branch))
@@ -237,7 +243,8 @@ class ToolCalls:
         if request.tool_input != step.args:
             hint += f"\n\nIt would run with {text_of(request.tool_input)}"
             answered["hookSpecificOutput"] = {"tool_input": json.loads(text_of(request.tool_input))}
-        step.is_settled, step.record = True, answered
+        step.is_settled = True
+        step.record = {"input": write_input(step.args), "answer": answered}
         if run.stop is not None:
             return {"error": run.stop}
         step.context.request_confirmation(hint=hint)
@@ -314,7 +321,8 @@ def _find_question(context: ToolContext) -> Event | None:
 
 
 def _read_record(question: Event, context: ToolContext) -> Mapping[str, Any] | None:
-    """Return what BeforeTool hooks answered before the user was asked about this call."""
+    """Return what BeforeTool hooks answered before the user was asked about a call of this id, with
+    the input that they saw."""
     calls = read_marks(question).get("calls")
     record = calls.get(context.function_call_id) if isinstance(calls, Mapping) else None
     return record if isinstance(record, Mapping) else None

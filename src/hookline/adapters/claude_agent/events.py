@@ -1,6 +1,7 @@
 """The callbacks that Claude Code calls; each fires the matching event of hookline.
 
-Claude Code runs in another process, so a tool call comes in two halves, matched by its id. What one
+Claude Code runs in another process, so a tool call comes in two halves, matched by its id and its
+input (by its id alone, if a callback or a user changed the input in between). What one
 callback cannot answer waits for the next that can: a stop after a tool that failed ends the turn
 when its batch of calls ends.
 """
@@ -31,6 +32,7 @@ from hookline.adapters.claude_agent.outputs import (
     stop,
 )
 from hookline.adapters.gates import (
+    CallKey,
     Conversation,
     Conversations,
     Given,
@@ -38,6 +40,7 @@ from hookline.adapters.gates import (
     ToolOutcome,
     TurnGate,
     announce_question,
+    key_call,
 )
 from hookline.answer import Answer
 from hookline.errors import HooklineError, describe
@@ -127,7 +130,7 @@ class _Session:
             failing_closed(hooks) if blocks_failures else hooks, self._tell_user
         )
         self.turn: TurnGate | None = None
-        self.calls: OrderedDict[str, _Call] = OrderedDict()
+        self.calls: OrderedDict[CallKey, _Call] = OrderedDict()
         # By call id, what hooks replaced the result with.
         self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
         # Questions of hooks for which Notification has fired, with the hooks' answers.
@@ -158,6 +161,16 @@ class _Session:
     def begin_turn(self, turn: TurnGate) -> None:
         self.turn, self.stop = turn, None
         self.announced.clear()
+
+    def find_call(self, call_id: str, name: str, tool_input: Any) -> CallKey | None:
+        """Return the key of a call under way; of several of this id and other inputs one whose
+        hooks ask, or else the last."""
+        key = key_call(call_id, name, tool_input)
+        if key in self.calls:
+            return key
+        others = [other for other in reversed(self.calls) if other.id == call_id]
+        asking = (other for other in others if self.calls[other].gate.asks)
+        return next(asking, others[0] if others else None)
 
     def can_ask(self) -> bool:
         """True if Claude Code can ask the user."""
@@ -349,7 +362,9 @@ class Guard:
             asked = await self._ask_in_claude_code(session, given, gate, fields)
             if asked is not None:
                 return asked
-        _keep_newest(session.calls, given["tool_use_id"], _Call(gate, shown, tool_input))
+        will_run = fields.get("updatedInput", tool_input)
+        key = key_call(given["tool_use_id"], given["tool_name"], will_run)
+        _keep_newest(session.calls, key, _Call(gate, shown, tool_input))
         return specific("PreToolUse", **fields) if fields else NOTHING
 
     async def _ask_in_claude_code(
@@ -376,7 +391,8 @@ class Guard:
     async def _fire_after_tool(self, session: _Session, given: Event) -> Output:
         ran = show_as_host(given["tool_name"], given["tool_input"])
         target = Target(ran.name, given["tool_name"])
-        call = session.calls.pop(given["tool_use_id"], None)
+        key = session.find_call(given["tool_use_id"], given["tool_name"], given["tool_input"])
+        call = None if key is None else session.calls.pop(key)
         if call is None:
             if self._hooks.may_skip(_AFTER, target=target):
                 return self._end_subagent(session, given)
@@ -517,8 +533,9 @@ class Guard:
         given |= {"tool_name": name, "tool_input": tool_input}
         if context.suggestions:
             given["permission_suggestions"] = [each.to_dict() for each in context.suggestions]
-        call = session.calls.get(context.tool_use_id or "")
-        asked = call.gate.before if call is not None and call.gate.asks else None
+        key = session.find_call(context.tool_use_id or "", name, tool_input)
+        gate = None if key is None else session.calls[key].gate
+        asked = gate.before if gate is not None and gate.asks else None
         return await self._answer_question(session, given, asked)
 
     async def _answer_question(
@@ -629,8 +646,8 @@ class Guard:
         return NOTHING
 
 
-def _keep_newest(kept: "OrderedDict[str, Any]", call_id: str, value: object) -> None:
-    kept[call_id] = value
+def _keep_newest(kept: "OrderedDict[Any, Any]", key: str | CallKey, value: object) -> None:
+    kept[key] = value
     if len(kept) > _MOST_CALLS:
         kept.popitem(last=False)
 

@@ -15,7 +15,13 @@ from langchain_core.messages import (
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 
-from hookline.adapters.gates import Conversation, ToolOutcome, announce_question, complete
+from hookline.adapters.gates import (
+    Conversation,
+    ToolOutcome,
+    announce_question,
+    complete,
+    write_input,
+)
 from hookline.adapters.langchain.marks import (
     MARK,
     count_calls,
@@ -99,6 +105,8 @@ class GuardedCall:
         self._has_run = False
         self._decision: Mapping[str, Any] = {}
         self._answers_another = False
+        # Whether no question about this call was answered in this task.
+        self._is_unasked = False
 
     async def run(self) -> ToolValue:
         stopped = self._stopped.find(self._conversation, self._request.state)
@@ -106,6 +114,7 @@ class GuardedCall:
             return self._reply(stopped, stop=stopped)
         # The user's decision counts, even if the hooks that asked for it are gone.
         answered = await self._recall_answer() if self._is_answered() else None
+        self._is_unasked = answered is None and not self._has_resumed
         is_resumed = answered is not None
         if not is_resumed and self._face.may_skip(*_EVENTS, target=self._name):
             await self._conversation.start(self._face)
@@ -176,7 +185,7 @@ class GuardedCall:
         if self._confirm is None and self._has_run:
             raise RuntimeError(f"an interrupt would run {self._name} a second time")
         if self._confirm is None and self._answers_another:
-            raise RuntimeError("the user was asked about another call of the same step")
+            raise RuntimeError("the user was asked about another call")
         if not self._is_blocking:
             return self._ask_user_later(request)
         # The interrupt must be raised in the context that the call runs in.
@@ -194,7 +203,11 @@ class GuardedCall:
     def _put_question(self, request: ConfirmationRequest) -> Awaitable[bool] | bool:
         if self._confirm is not None:
             return self._confirm(request)
-        self._decision = _read_decision(interrupt(self._describe_question(request)))
+        answer = interrupt(self._describe_question(request))
+        if self._is_unasked:
+            # The first time it raises, so this is the answer to a question about another call.
+            raise RuntimeError("the user was asked about another call")
+        self._decision = _read_decision(answer)
         return bool(self._decision["type"] == "approve")
 
     @property
@@ -207,6 +220,7 @@ class GuardedCall:
         info = self._request.runtime.execution_info
         mark: dict[str, Any] = {
             "tool_call_id": self._request.tool_call["id"],
+            "tool_input": write_input(self._args),
             "task_id": info and info.task_id,
         }
         if request.system_message:
@@ -215,11 +229,19 @@ class GuardedCall:
         review = {"action_name": name, "allowed_decisions": [*_DECISIONS]}
         return {"action_requests": [asked], "review_configs": [review], MARK: mark}
 
+    @property
+    def _pad(self) -> Any:
+        return self._request.runtime.config.get("configurable", {}).get(_SCRATCHPAD)
+
+    @property
+    def _has_resumed(self) -> bool:
+        """True if an interrupt of this very task was answered before."""
+        return bool(getattr(self._pad, "resume", None))
+
     def _is_answered(self) -> bool:
         """True if the run was resumed with a value for the next interrupt of this call."""
-        pad: Any = self._request.runtime.config.get("configurable", {}).get(_SCRATCHPAD)
         try:
-            return bool(pad.resume) or pad.get_null_resume(False) is not None
+            return self._has_resumed or self._pad.get_null_resume(False) is not None
         except (AttributeError, TypeError):
             return False
 
@@ -260,7 +282,8 @@ class GuardedCall:
         if not mark or mark["task_id"] != (info and info.task_id):
             # A tool asked the question, or an agent that a tool runs.
             return None
-        if mark["tool_call_id"] != self._request.tool_call["id"]:
+        is_same = mark["tool_input"] == write_input(self._args)
+        if mark["tool_call_id"] != self._request.tool_call["id"] or not is_same:
             self._answers_another = True
             return None
         asked = question["action_requests"][0]

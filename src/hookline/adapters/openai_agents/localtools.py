@@ -3,7 +3,6 @@
 BeforeTool fires when the SDK checks whether a call needs approval, or else before the tool runs.
 """
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,7 +29,7 @@ from agents.tool import (
 )
 from agents.tool_context import ToolContext
 
-from hookline.adapters.gates import ToolOutcome
+from hookline.adapters.gates import ToolOutcome, key_call
 from hookline.adapters.openai_agents.runs import Run
 from hookline.adapters.openai_agents.toolcalls import (
     GuardedFunction,
@@ -72,18 +71,18 @@ async def _call_guarded(
     given: ToolInput,
     execute: Callable[[ToolInput], Awaitable[Any]],
     *,
-    key: str,
+    call_id: str | None,
     approved: bool | None = None,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> ToolOutcome:
-    """Run a tool between its hooks. ``approved`` is what the user decided about the call, None if
-    the SDK cannot ask about this tool."""
+    """Run a tool between its hooks. ``call_id`` is None if the SDK does not tell it; ``approved``
+    is what the user decided about the call, None if the SDK cannot ask about this tool."""
     run.check_runner()
     hindrance = run.find_hindrance(name)
     if hindrance is not None:
         return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)
     await run.begin(goes_on=False)
-    gate = run.gates.pop(key, None)
+    gate = run.gates.pop(key_call(call_id, name, given), None)
     if gate is None:
         gate = await run.open_gate(
             name,
@@ -123,16 +122,17 @@ async def _needs_approval(
     asked: Any,
     call_id: str,
     *,
-    key: str | None = None,
+    tells_id: bool = True,
     read: Callable[[Any], ToolResult] | None = None,
 ) -> bool:
-    """True if the user must be asked about a call of such a tool."""
+    """True if the user must be asked about a call of such a tool; ``tells_id`` says whether the
+    SDK tells the call's id when it runs."""
     if run.find_hindrance(name) is not None:
         return False
     answered = run.find_answer(name, given)
     if answered is not None or run.may_answer(name):
         gate = await run.open_gate(name, given, read=read, answered=answered, call_id=call_id)
-        run.gates[key or call_id] = gate
+        run.gates[key_call(call_id if tells_id else None, name, given)] = gate
         if gate.refusal is not None:
             return False
         if run.is_deferred(gate):
@@ -147,12 +147,13 @@ async def _settle(value: Any) -> Any:
 
 def _guard_custom(run: Run, tool: CustomTool) -> CustomTool:
     async def invoke(ctx: ToolContext[Any], text: str) -> Any:
+        given = {"input": text}
         outcome = await _call_guarded(
             run,
             tool.name,
-            {"input": text},
+            given,
             lambda given: _settle(tool.on_invoke_tool(ctx, given["input"])),
-            key=ctx.tool_call_id,
+            call_id=ctx.tool_call_id,
             approved=is_approved(ctx, tool),
         )
         return outcome.value if outcome.ran and not _is_changed(outcome) else outcome.text
@@ -181,12 +182,13 @@ def _guard_shell(run: Run, tool: ShellTool) -> ShellTool:
             action = ShellActionRequest(**given)
             return await _settle(executor(replace(request, data=replace(data, action=action))))
 
+        given = show(data.action)
         outcome = await _call_guarded(
             run,
             tool.name,
-            show(data.action),
+            given,
             call,
-            key=data.call_id,
+            call_id=data.call_id,
             approved=is_approved(request.ctx_wrapper, tool, data.call_id),
             read=_read_shell,
         )
@@ -227,7 +229,7 @@ async def _run_local_shell(
         data = call.model_copy(update={"action": action})
         return await _settle(tool.executor(replace(request, data=data)))
 
-    outcome = await _call_guarded(run, tool.name, given, execute, key=call.call_id)
+    outcome = await _call_guarded(run, tool.name, given, execute, call_id=call.call_id)
     return outcome.text
 
 
@@ -242,7 +244,7 @@ def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
             ctx,
             change,
             call_id,
-            key=_key_change(change),
+            tells_id=False,
             read=_read_change,
         )
 
@@ -252,10 +254,6 @@ def _guard_patches(run: Run, tool: ApplyPatchTool) -> ApplyPatchTool:
 def _show_change(change: ApplyPatchOperation) -> ToolInput:
     shown = {"type": change.type, "path": change.path, "diff": change.diff}
     return {name: value for name, value in shown.items() if value is not None}
-
-
-def _key_change(change: ApplyPatchOperation) -> str:
-    return json.dumps(["apply_patch", change.type, change.path, change.diff])
 
 
 class _GuardedEditor:
@@ -293,7 +291,7 @@ class _GuardedEditor:
             self._tool.name,
             _show_change(operation),
             execute,
-            key=_key_change(operation),
+            call_id=None,
             # The SDK asks about the whole patch, and makes no change before the user answers.
             approved=True,
             read=_read_change,

@@ -12,12 +12,14 @@ import msgspec
 from agents import Agent
 
 from hookline.adapters.gates import (
+    CallKey,
     Conversation,
     ToolGate,
     ToolOutcome,
     TurnGate,
     announce_question,
     describe_refused_call,
+    write_input,
 )
 from hookline.adapters.openai_agents.items import make_mark
 from hookline.errors import HooklineError
@@ -110,8 +112,8 @@ class Run:
         # What hooks put into the conversation, and how many items stand before it.
         self.added: list[tuple[int, list[Any]]] = []
         self.allowed: frozenset[str] | None = None
-        # BeforeTool has fired for these calls, by their ids.
-        self.gates: dict[str, ToolGate] = {}
+        # BeforeTool has fired for these calls.
+        self.gates: dict[CallKey, ToolGate] = {}
         # The tools of the turn, by name.
         self.tools: dict[str, Any] = {}
         # The names of those that hooks can refuse when they are called.
@@ -173,9 +175,12 @@ class Run:
     def find_answer(self, name: str, given: ToolInput) -> Mapping[str, Any] | None:
         """Return what hooks answered about this call before the run was interrupted. It holds only
         for the input that they saw."""
-        for mark in () if self.facts is None else self.facts.questions.values():
+        if self.facts is None or not self.facts.questions:
+            return None
+        shown = write_input(given)
+        for mark in self.facts.questions.values():
             answered = mark.get("answered")
-            is_same = mark.get("tool_name") == name and mark.get("tool_input") == given
+            is_same = mark.get("tool_name") == name and write_input(mark.get("tool_input")) == shown
             if is_same and isinstance(answered, Mapping):
                 return answered
         return None

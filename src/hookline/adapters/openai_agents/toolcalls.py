@@ -2,7 +2,7 @@
 
 The SDK checks for approval before it runs a tool. BeforeTool fires when the model calls the tool,
 or with that check if hooks do not see the model, and at the latest before the tool runs; in
-between, the answer is kept under the call's id.
+between, the answer is kept for this call and its arguments.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 from openai.types.responses import Response
 
-from hookline.adapters.gates import ToolGate, ToolOutcome
+from hookline.adapters.gates import ToolGate, ToolOutcome, key_call
 from hookline.adapters.openai_agents.items import (
     name_call,
     read_arguments,
@@ -66,7 +66,7 @@ async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Non
     )
     asked: set[int] = set()
     for (tool, guarded, call_id, given), gate in zip(pending, gates, strict=True):
-        run.gates[call_id] = gate
+        run.gates[key_call(call_id, guarded.name, given)] = gate
         if run.is_deferred(gate):
             run.note_question(call_id, gate, given)
             asked.add(id(tool))
@@ -130,7 +130,8 @@ class GuardedFunction:
         hindrance = run.find_hindrance(self.name)
         if hindrance is not None:
             return self._put_text(ctx, hindrance)
-        gate, given = run.gates.pop(ctx.tool_call_id, None), read_arguments(arguments)
+        given = read_arguments(arguments)
+        gate = run.gates.pop(key_call(ctx.tool_call_id, self.name, given), None)
         answered = run.find_answer(self.name, given)
         if gate is None and answered is None and run.face.may_skip(*_EVENTS, target=self.name):
             return await self._invoke(self.tool, ctx, arguments)
@@ -191,12 +192,12 @@ class GuardedFunction:
     async def _needs_approval(
         self, ctx: RunContextWrapper[Any], params: dict[str, Any], call_id: str
     ) -> bool:
-        run = self._run
-        gate = run.gates.get(call_id)
+        run, key = self._run, key_call(call_id, self.name, params)
+        gate = run.gates.get(key)
         # Hooks have seen the calls from before the run was interrupted.
         is_new = run.has_called or not run.is_resumed
         if gate is None and is_new and run.find_hindrance(self.name) is None:
-            gate = run.gates[call_id] = await self.open(params, call_id)
+            gate = run.gates[key] = await self.open(params, call_id)
         if gate is not None:
             if gate.refusal is not None:
                 return False
@@ -267,7 +268,8 @@ def _is_continued(ctx: ToolContext[Any]) -> bool:
 
 
 def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = None) -> bool:
-    """True if the user has approved a call."""
+    """True if the user has approved a call; the SDK refuses one of the same id and another
+    input."""
     if call_id is None:
         assert isinstance(ctx, ToolContext)
         call_id = ctx.tool_call_id

@@ -41,6 +41,7 @@ from pydantic_core import from_json, to_json
 from pydantic_graph import End
 
 from hookline.adapters.gates import (
+    CallKey,
     Conversation,
     Conversations,
     Given,
@@ -50,6 +51,7 @@ from hookline.adapters.gates import (
     announce_question,
     complete,
     describe_refused_call,
+    key_call,
 )
 from hookline.adapters.pydantic_ai.model import GuardedModel
 from hookline.adapters.pydantic_ai.outputs import put_outputs, show_outputs
@@ -150,9 +152,9 @@ class _HookedRun(HooklineCapability):
         # What to raise if the framework rejects the reply that hooks gave in the model's place.
         self._end: HooklineError | None = None
         self._allowed: frozenset[str] | None = None
-        self._gates: dict[str, ToolGate] = {}
-        # By call id, the inputs that hooks rewrote.
-        self._rewritten: dict[str, ToolInput] = {}
+        self._gates: dict[CallKey, ToolGate] = {}
+        # The inputs that hooks rewrote.
+        self._rewritten: dict[CallKey, ToolInput] = {}
         # The tools whose calls are deferred here, and their kind: "external" or "unapproved".
         self._deferred: dict[str, str] = {}
         # The ids of calls that hooks made after another, whose hooks are running already.
@@ -329,8 +331,8 @@ class _HookedRun(HooklineCapability):
         if call.tool_call_id in self._following:
             return args
         # Some models reuse the ids of earlier calls.
-        self._gates.pop(call.tool_call_id, None)
-        self._rewritten.pop(call.tool_call_id, None)
+        self._gates.pop(_key(call), None)
+        self._rewritten.pop(_key(call), None)
         self._check_call(call.tool_name)
         given = self._read_args(call.tool_name, args)
         if given is None:
@@ -353,7 +355,7 @@ class _HookedRun(HooklineCapability):
     ) -> dict[str, Any]:
         """Tell the model that the schema rejects a rewritten input. A retry would not help, since
         hooks would rewrite the input again."""
-        if call.tool_call_id not in self._rewritten:
+        if _key(call) not in self._rewritten:
             raise error
         raise _refuse_rewritten(call.tool_name, error) from error
 
@@ -366,7 +368,7 @@ class _HookedRun(HooklineCapability):
         args: dict[str, Any],
     ) -> dict[str, Any]:
         """Ask the user if hooks want that, now that the arguments are valid."""
-        gate = self._gates.get(call.tool_call_id)
+        gate = self._gates.get(_key(call))
         if gate is not None and gate.asks and not ctx.tool_call_approved:
             await self._ask_user(ctx, gate)
         return args
@@ -384,7 +386,7 @@ class _HookedRun(HooklineCapability):
         name = call.tool_name
         if call.tool_call_id in self._following:
             return await handler(args)
-        gate = self._gates.pop(call.tool_call_id, None)
+        gate = self._gates.pop(_key(call), None)
         self._check_call(name)
         if gate is None:
             given = self._read_args(name, args)
@@ -394,7 +396,7 @@ class _HookedRun(HooklineCapability):
             # Another capability skipped the validation, and BeforeTool with it, or the model's
             # arguments were not an object, but the schema accepted them.
             gate = await self._open_gate(ctx, call, given)
-            self._gates.pop(call.tool_call_id)
+            self._gates.pop(_key(call))
             if gate.asks and not ctx.tool_call_approved:
                 await self._ask_user(ctx, gate)
             if gate.input is not given:
@@ -408,7 +410,7 @@ class _HookedRun(HooklineCapability):
         except ApprovalRequired:
             raise
         except CallDeferred:
-            self._hand_out_rewritten(ctx, call.tool_call_id)
+            self._hand_out_rewritten(ctx, call)
             raise
         except Exception as error:
             await self._finish_failed(ctx, gate, error)
@@ -474,9 +476,9 @@ class _HookedRun(HooklineCapability):
             if gate.refusal.stop_reason is not None:
                 self._stop = gate.refusal.stop_reason
             raise ToolFailed(text_of(gate.refusal.llm_content))
-        self._gates[call.tool_call_id] = gate
+        self._gates[_key(call)] = gate
         if gate.input is not given:
-            self._rewritten[call.tool_call_id] = gate.input
+            self._rewritten[_key(call)] = gate.input
         return gate
 
     async def _ask_user(self, ctx: RunContext[Any], gate: ToolGate) -> None:
@@ -508,20 +510,21 @@ class _HookedRun(HooklineCapability):
         """Raise what defers a call, if its tool needs approval or runs elsewhere."""
         kind = self._deferred.get(call.tool_name)
         if kind == "external":
-            self._hand_out_rewritten(ctx, call.tool_call_id)
+            self._hand_out_rewritten(ctx, call)
             raise CallDeferred
         if kind == "unapproved" and not ctx.tool_call_approved:
             raise ApprovalRequired(None if gate is None else _describe_question(gate))
 
-    def _hand_out_rewritten(self, ctx: RunContext[Any], call_id: str) -> None:
+    def _hand_out_rewritten(self, ctx: RunContext[Any], call: ToolCallPart) -> None:
         """Put the input that hooks rewrote into a call that runs elsewhere. The framework hands out
         the call object of the model's response, so that is changed."""
-        rewritten = self._rewritten.get(call_id)
+        key = _key(call)
+        rewritten = self._rewritten.get(key)
         if rewritten is None:
             return
         for message in reversed(ctx.messages):
             for part in message.parts:
-                if isinstance(part, ToolCallPart) and part.tool_call_id == call_id:
+                if isinstance(part, ToolCallPart) and _key(part) == key:
                     part.args = rewritten
                     return
 
@@ -590,6 +593,10 @@ class _HookedRun(HooklineCapability):
             return execute
 
         return find
+
+
+def _key(call: ToolCallPart) -> CallKey:
+    return key_call(call.tool_call_id, call.tool_name, call.args)
 
 
 def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from hookline.pipeline.settings import SettingsFileError, find_project_dir
 from hookline.places import home_dir
 from hookline.schema import settings_schema, write_schema
 from hookline.wire import codec
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EVENTS, HookEventName
 
 LANGUAGES: dict[str, str] = {"sh": ".sh", "python": ".py"}
 EXAMPLES = (
@@ -89,6 +89,8 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
             "name": self.name,
             "command": f"$HOOKLINE_PROJECT_DIR/{self.script}",
             "timeout": 5000,
+            # A guard that could be broken into silence would guard nothing.
+            **({"onFailure": "block"} if EVENTS[self.event].blockable else {}),
             **({"warm": True} if self.script.endswith(".py") else {}),
         }
         matcher = _EVENTS[self.event][1]

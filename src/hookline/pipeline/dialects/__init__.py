@@ -20,7 +20,7 @@ from hookline.wire.hooks import HookConfig, OnFailure
 if TYPE_CHECKING:
     from hookline.pipeline.dialects.tools import ToolAlias
 
-__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer", "Remark"]
+__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer", "Remark", "is_read_strictly"]
 
 
 class Dialect(Protocol):
@@ -40,6 +40,8 @@ class Dialect(Protocol):
     has_conditions: bool
     # The fields that make a hook run in the background.
     background_keys: tuple[str, ...]
+    # The settings keys of events on which plain text on stdout is context for the model.
+    text_events: frozenset[str]
 
     def event_for(self, key: str) -> EventName | None:
         """Return the event a settings key names, None for a name this dialect does not have."""
@@ -98,8 +100,8 @@ class Dialect(Protocol):
         *,
         strict: bool = False,
     ) -> HookAnswer:
-        """Read the answer of a command hook that exited. ``strict`` is for a hook that fails
-        closed: an ambiguous answer is a failure."""
+        """Read the trimmed answer of a command hook that exited. ``strict`` is for a hook that
+        fails closed: an ambiguous answer is a failure."""
         ...
 
     def read_value(
@@ -122,3 +124,11 @@ class _Dialects(dict[str, Dialect]):
 
 
 DIALECTS = _Dialects(native=NativeDialect())
+
+
+def is_read_strictly(hook: HookConfig) -> bool:
+    """True for a hook that fails closed, unless only strict mode says so and plain text is what
+    its event asks for: a context may hold anything."""
+    if hook.on_failure != "block":
+        return False
+    return not (hook.closed_by_mode and hook.dialect_event in DIALECTS[hook.dialect].text_events)

@@ -5,9 +5,23 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from hookline.nearest import LONGEST_NAME, describe_unread, join_names
+from hookline.nearest import (
+    LONGEST_NAME,
+    MOST_COMPARED,
+    Unread,
+    describe_unread,
+    find_slip,
+    join_names,
+)
 from hookline.pipeline.dialects.document import EventDocument
-from hookline.pipeline.dialects.stdout import BLOCKS, Doubt, HookAnswer, Said, parse_stdout
+from hookline.pipeline.dialects.stdout import (
+    BLOCKS,
+    REMEDY,
+    HookAnswer,
+    Said,
+    parse_stdout,
+    parse_strictly,
+)
 from hookline.pipeline.matcher import Match, compile_matcher
 from hookline.problem import Problem
 from hookline.wire import codec
@@ -17,10 +31,12 @@ from hookline.wire.outputs import (
     BLOCKING_WORDS,
     DECISION_WORDS,
     SPECIFIC_FIELDS,
+    TOOL_MODES,
     TOP_LEVEL_FIELDS,
     TYPE_WORDS,
     create_hook_output,
     find_fault,
+    read_mode,
 )
 
 # Fields that an event does not read, and what to write instead. Names are compared without regard
@@ -55,15 +71,11 @@ _SAID_OTHERWISE_ON: dict[EventName, dict[str, str]] = {
 }
 # Fields of documented answers that only describe the answer; they ask for nothing.
 _LABELS = ("hookEventName", "llm_request_boundary")
-_CONFIG_FIELDS = dict.fromkeys(("mode", "allowedFunctionNames"))
-_MODES = ("AUTO", "ANY", "NONE")
+_CONFIG_FIELDS = ("mode", "allowedFunctionNames")
 # Gemini's other modes: hooks only narrow the tools, so these change nothing.
 _NEUTRAL_MODES = ("VALIDATED", "MODE_UNSPECIFIED")
-# Without one of these an answer lets the agent go on.
-_DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput")
 _HOLDING_WORDS = BLOCKING_WORDS | {"ask"}
-# Look for typing errors in this many fields; an answer has a handful.
-_MOST_UNKNOWN = 50
+_STRICTNESS = {**dict.fromkeys(BLOCKING_WORDS, 2), "ask": 1}
 
 
 class NativeDialect:
@@ -76,6 +88,7 @@ class NativeDialect:
     time_unit = "milliseconds"
     has_conditions = False
     background_keys: tuple[str, ...] = ("async",)
+    text_events = frozenset[str]()
 
     def event_for(self, key: str) -> EventName | None:
         """Look the name up: settings use the events' own names."""
@@ -137,7 +150,8 @@ class NativeDialect:
         event = document.event
         strictness = partial(_weigh_object, event)
         if exit_code == 0:
-            return _make_answer(event, parse_stdout(stdout, strictness), strict=strict)
+            said = parse_strictly(stdout) if strict else parse_stdout(stdout, strictness)
+            return _make_answer(event, said, strict=strict)
         # A text may be the reason of a block; nothing else on stdout counts here.
         is_read = stdout.startswith("{") or (exit_code == 2 and not stderr)
         said = parse_stdout(stdout, strictness) if is_read else Said()
@@ -178,42 +192,45 @@ class NativeDialect:
 
 
 class _Remarks(NamedTuple):
-    """Remarks about an answer. ``doubts`` are those where the hook may have meant to hold the
-    agent back: a hook that fails closed has failed with one."""
+    """Remarks about an answer. A hook that fails closed has failed with a fault."""
 
     warnings: list[str]
-    doubts: list[Doubt]
+    faults: list[str]
 
-    def add(self, problem: str, outcome: str, *, doubtful: bool) -> None:
-        if doubtful:
-            self.doubts.append((problem, outcome))
-        else:
-            self.warnings.append(f"{problem}; {outcome}")
+    def add(self, problem: str, *, remedy: str = "", outcome: str = "it has no effect") -> None:
+        """Add a fault: as a warning with the remedy or else the outcome, as an error without the
+        outcome."""
+        self.warnings.append(f"{problem}; {remedy or outcome}")
+        self.faults.append(f"{problem}; {remedy}" if remedy else problem)
+
+    def add_unread(self, unread: Unread) -> None:
+        """Add warnings of fields that are not read; those like a known one are faults."""
+        self.warnings.extend((*unread.slips, *unread.others))
+        self.faults.extend(unread.slips)
 
 
 def _make_answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
     if said.garbled is not None:
-        error = f"its answer {said.garbled}; print one JSON object and nothing else"
-        return HookAnswer(success=False, failed="malformed", error=error)
+        return HookAnswer(
+            success=False, failed="malformed", error=f"its answer {said.garbled}; {REMEDY}"
+        )
     output: dict[str, Any] | None = None
     output_format: Literal["json", "text"] | None = None
-    remarks = _Remarks([*said.warnings], [*said.doubts])
+    remarks = _Remarks([*said.warnings], [])
     if said.object is not None:
         output, output_format = _clean_output(event, said.object, remarks), "json"
+        if strict and event is HookEventName.BEFORE_TOOL:
+            output = _keep_stricter_word(output)
     elif said.text is not None:
         output, output_format = {"decision": "allow", "systemMessage": said.text}, "text"
-    if strict and remarks.doubts:
-        return HookAnswer(
-            success=False,
-            failed="malformed",
-            error="its answer is not clear: " + "; ".join(problem for problem, _ in remarks.doubts),
-            warnings=tuple(remarks.warnings),
-        )
+    if strict and remarks.faults:
+        error = "its answer is not clear: " + "; ".join(remarks.faults)
+        return HookAnswer(success=False, failed="malformed", error=error)
     return HookAnswer(
         success=True,
         output=output,
         output_format=output_format,
-        warnings=(*remarks.warnings, *(f"{doubt}; {outcome}" for doubt, outcome in remarks.doubts)),
+        warnings=tuple(remarks.warnings),
     )
 
 
@@ -239,14 +256,13 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
     unknown: list[str] = []
     for name, value in output.items():
         kind = TOP_LEVEL_FIELDS.get(name)
-        if kind is None or isinstance(value, kind):
-            cleaned[name] = value
-        else:
-            # null is a field that was left out.
-            problem = f"{name} must be {TYPE_WORDS[kind]}"
-            remarks.add(problem, "it was ignored", doubtful=value is not None)
         if kind is None:
             unknown.append(name)
+        # null is a field that was left out.
+        elif value is not None and not isinstance(value, kind):
+            remarks.add(f"{name} must be {TYPE_WORDS[kind]}", outcome="it was ignored")
+        if kind is None or isinstance(value, kind):
+            cleaned[name] = value
     if unknown:
         _remark_on_unknown(event, output, unknown, remarks)
     cleaned = _clean_word(cleaned, "decision", remarks)
@@ -255,35 +271,51 @@ def _clean_output(event: EventName, output: dict[str, Any], remarks: _Remarks) -
         cleaned["hookSpecificOutput"] = specific
         word, decision = specific.get("permissionDecision"), cleaned.get("decision")
         is_tool = event is HookEventName.BEFORE_TOOL
-        if is_tool and decision in ("allow", "approve") and _holds_back("permissionDecision", word):
+        if is_tool and decision in ("allow", "approve") and word in _HOLDING_WORDS:
             problem = f"hookSpecificOutput.permissionDecision {word!r} is not read beside decision"
-            remarks.add(f"{problem} {decision!r}", "it has no effect", doubtful=True)
+            remarks.warnings.append(f"{problem} {decision!r}; it has no effect")
     return cleaned
+
+
+def _keep_stricter_word(output: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with the permission as its decision if that is the stricter of the two."""
+    specific = output.get("hookSpecificOutput") or {}
+    word, decision = specific.get("permissionDecision", ""), output.get("decision")
+    if decision is None or _STRICTNESS.get(word, 0) <= _STRICTNESS.get(decision, 0):
+        return output
+    reason = specific.get("permissionDecisionReason") or output.get("reason")
+    return {**output, "decision": word, **({} if reason is None else {"reason": reason})}
 
 
 def _remark_on_unknown(
     event: EventName, output: dict[str, Any], unknown: list[str], remarks: _Remarks
 ) -> None:
     """Remark on each unknown field, with what the hook may have meant."""
-    meaningless: list[str] = unknown[_MOST_UNKNOWN:]
-    for name in unknown[:_MOST_UNKNOWN]:
+    where = f"at the top of an answer to {event.value}"
+    meaningless: list[str] = []
+    for name in unknown[:MOST_COMPARED]:
+        if output[name] is None:
+            continue
         key = name[:LONGEST_NAME]
-        if (meant := _find_slip(key)) is not None:
-            decides = meant in _DECIDING_FIELDS and meant not in output
-            problem = f"{name!r} is not a field of an answer, did you mean {meant}?"
-            remarks.add(problem, "it has no effect", doubtful=decides)
-        elif output[name] is not None and (instead := _find_instead(event, key)) is not None:
-            problem = f"{name} is not read at the top of an answer to {event.value}"
-            remarks.add(problem, instead, doubtful=_holds_back(name, output[name]))
-        elif output[name] is not None:
+        instead = None if find_slip(key, TOP_LEVEL_FIELDS) else _find_instead(event, key)
+        if instead is not None:
+            remarks.add(f"{name} is not read {where}", remedy=instead)
+        else:
             meaningless.append(name)
+    meaningless += unknown[MOST_COMPARED:]
+    unread = describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where)
     if len(unknown) == len(output):
-        problem = f"none of its fields ({join_names(unknown)}) is one of "
-        problem += ", ".join(TOP_LEVEL_FIELDS)
-        remarks.add(problem, "it has no effect", doubtful=True)
-    else:
-        where = f"at the top of an answer to {event.value}"
-        remarks.warnings.extend(describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where))
+        known = ", ".join(TOP_LEVEL_FIELDS)
+        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {known}")
+        unread = Unread(unread.slips, [])
+    remarks.add_unread(unread)
+    _refuse_many(len(unknown), remarks)
+
+
+def _refuse_many(unknown: int, remarks: _Remarks) -> None:
+    """Add a fault for so many unknown fields that not all were looked at."""
+    if unknown > MOST_COMPARED:
+        remarks.faults.append(f"it has {unknown} unknown fields")
 
 
 def _clean_specific(
@@ -297,77 +329,65 @@ def _clean_specific(
         config = _clean_tool_config(specific["toolConfig"], remarks)
         specific = {**specific, "toolConfig": config}
     meaningless: list[str] = []
-    for name, value in islice(specific.items(), _MOST_UNKNOWN):
-        what = f"hookSpecificOutput.{name}"
-        if name in own:
-            fault = find_fault(event, name, value)
-            if fault is not None:
-                remarks.add(f"{what} {fault}", "it was ignored", doubtful=value is not None)
-            elif name in ("llm_request", "llm_response"):
-                from hookline.wire.model import LLMRequestChange, LLMResponseChange, find_unread
-
-                kind = LLMRequestChange if name == "llm_request" else LLMResponseChange
-                unread = [*dict.fromkeys(find_unread(value, kind))]
-                if unread:
-                    fields = ", ".join(kind.__struct_encode_fields__)
-                    problem = f"{what} has fields that are not read: {join_names(unread)}"
-                    remarks.add(problem, f"it may have {fields}", doubtful=False)
-            elif name == "tailToolCallRequest" and len(value) > 2:
-                unread = [key for key in value if key not in ("name", "args")]
-                described = describe_unread(unread, ("name", "args"), prefix=f"{what}.")
-                remarks.warnings.extend(described)
-        elif value is not None and name not in _LABELS:
-            instead = _find_instead(event, name[:LONGEST_NAME])
-            if instead is not None:
-                problem = f"{what} is not read on {event.value}"
-                remarks.add(problem, instead, doubtful=_holds_back(name, value))
-            else:
-                meaningless.append(name)
-    if meaningless or len(specific) > _MOST_UNKNOWN:
-        meaningless += [name for name in islice(specific, _MOST_UNKNOWN, None) if name not in own]
-        where = f"on {event.value}"
-        prefix = "hookSpecificOutput."
-        remarks.warnings.extend(describe_unread(meaningless, own, where=where, prefix=prefix))
+    for name, value in specific.items():
+        if name in own and value is not None:
+            _check_own_value(event, name, value, remarks)
+    unknown = [name for name in specific if name not in own]
+    for name in unknown[:MOST_COMPARED]:
+        if specific[name] is None or name in _LABELS:
+            continue
+        instead = _find_instead(event, name[:LONGEST_NAME])
+        if instead is not None:
+            what = f"hookSpecificOutput.{name} is not read on {event.value}"
+            remarks.add(what, remedy=instead)
+        else:
+            meaningless.append(name)
+    meaningless += unknown[MOST_COMPARED:]
+    where, prefix = f"on {event.value}", "hookSpecificOutput."
+    remarks.add_unread(describe_unread(meaningless, own, where=where, prefix=prefix))
+    _refuse_many(len(unknown), remarks)
     return specific
 
 
-def _holds_back(name: str, value: Any) -> bool:
-    """True if a field that is not read was meant to hold the agent back."""
-    if _strip_name(name) == "continue":
-        return value is False
-    word = value.strip().lower() if isinstance(value, str) else ""
-    return _strip_name(name) in ("decision", "permissiondecision") and word in _HOLDING_WORDS
+def _check_own_value(event: EventName, name: str, value: Any, remarks: _Remarks) -> None:
+    """Remark on a field of the event that cannot be applied, or on parts of it that are not."""
+    what = f"hookSpecificOutput.{name}"
+    fault = find_fault(event, name, value)
+    if fault is not None:
+        remarks.add(f"{what} {fault}", outcome="it was ignored")
+    elif name in ("llm_request", "llm_response"):
+        from hookline.wire.model import LLMRequestChange, LLMResponseChange, find_unread
+
+        kind = LLMRequestChange if name == "llm_request" else LLMResponseChange
+        if unread := [*dict.fromkeys(find_unread(value, kind))]:
+            problem = f"{what} has fields that are not read: {join_names(unread)}"
+            fields = ", ".join(kind.__struct_encode_fields__)
+            remarks.add(problem, remedy=f"it may have {fields}")
+        _check_mode(value.get("toolConfig") or {}, remarks)
+    elif name == "tailToolCallRequest" and len(value) > 2:
+        unread = [key for key in value if key not in ("name", "args")]
+        remarks.add_unread(describe_unread(unread, ("name", "args"), prefix=f"{what}."))
 
 
 def _clean_tool_config(config: Any, remarks: _Remarks) -> Any:
     """Write a tool config as the protocol has it: flat, the mode in capitals."""
     if isinstance(config, dict) and isinstance(config.get("functionCallingConfig"), dict):
         config = config["functionCallingConfig"]
-    if isinstance(config, dict) and not config.keys() <= _CONFIG_FIELDS.keys():
-        unread = [name for name in config if name not in _CONFIG_FIELDS]
-        lists = [name for name in unread if _strip_name(name) == "allowedfunctionnames"]
-        for name in lists if "allowedFunctionNames" not in config else ():
-            problem = f"hookSpecificOutput.toolConfig.{name} is not read"
-            remarks.add(problem, "write allowedFunctionNames", doubtful=True)
-        unread = [name for name in unread if name not in lists]
-        prefix = "hookSpecificOutput.toolConfig."
-        remarks.warnings.extend(describe_unread(unread, _CONFIG_FIELDS, prefix=prefix))
-    mode = config.get("mode") if isinstance(config, dict) else None
-    if mode is None or mode in _MODES:
+    if not isinstance(config, dict):
         return config
-    meant = mode.strip().upper() if isinstance(mode, str) else None
-    if meant in _MODES:
-        return {**config, "mode": meant}
-    if meant not in _NEUTRAL_MODES:
-        problem = f"toolConfig.mode {mode!r:.80} is not one of {', '.join(_MODES)}"
-        remarks.add(problem, "it counts as AUTO", doubtful=True)
-    return config
+    for name in islice((name for name in config if name not in _CONFIG_FIELDS), MOST_COMPARED):
+        problem = f"hookSpecificOutput.toolConfig.{name[:LONGEST_NAME]} is not read"
+        remarks.add(problem, remedy=f"write {' or '.join(_CONFIG_FIELDS)}")
+    _check_mode(config, remarks)
+    mode = read_mode(config.get("mode"))
+    return {**config, "mode": mode} if mode in TOOL_MODES else config
 
 
-@lru_cache(maxsize=256)
-def _find_slip(name: str) -> str | None:
-    """Find the field of an answer that a name differs from by one typing error."""
-    return next((known for known in TOP_LEVEL_FIELDS if _is_one_slip(name, known)), None)
+def _check_mode(config: dict[str, Any], remarks: _Remarks) -> None:
+    mode = config.get("mode")
+    if mode is not None and read_mode(mode) not in (*TOOL_MODES, *_NEUTRAL_MODES):
+        problem = f"toolConfig.mode {mode!r:.80} is not one of {', '.join(TOOL_MODES)}"
+        remarks.add(problem, outcome="it counts as AUTO")
 
 
 @lru_cache(maxsize=256)
@@ -376,7 +396,7 @@ def _find_instead(event: EventName, name: str) -> str | None:
     has no meaning anywhere."""
     own = SPECIFIC_FIELDS[event]
     for known in own:
-        if _is_one_slip(name, known):
+        if find_slip(name, (known,)):
             return f"write hookSpecificOutput.{known}"
     for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
         for known, instead in table.items():
@@ -400,21 +420,8 @@ def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[st
     if word is None or (meant == word and meant in DECISION_WORDS):
         return fields
     if meant in DECISION_WORDS:
-        remarks.add(f"{name} {word!r} counts as {meant}", f'write "{meant}"', doubtful=False)
+        remarks.warnings.append(f'{name} {word!r} counts as {meant}; write "{meant}"')
         return {**fields, name: meant}
     words = ", ".join(sorted(DECISION_WORDS))
-    remarks.add(f"{name} {word!r:.80} is not one of {words}", "it has no effect", doubtful=True)
+    remarks.add(f"{name} {word!r:.80} is not one of {words}")
     return fields
-
-
-def _is_one_slip(name: str, known: str) -> bool:
-    """True if one letter is missing, added or wrong, or letters changed places, ignoring capitals
-    and underscores."""
-    if len(name) > 2 * len(known):
-        return False
-    given, known = _strip_name(name), _strip_name(known)
-    pairs = enumerate(zip(given, known, strict=False))
-    at = next((index for index, (a, b) in pairs if a != b), min(len(given), len(known)))
-    given, known = given[at:], known[at:]
-    is_mixed_up = sorted(given) == sorted(known)
-    return given[1:] in (known, known[1:]) or given == known[1:] or is_mixed_up

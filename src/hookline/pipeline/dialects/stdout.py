@@ -1,13 +1,14 @@
-"""Finds the answer in what a hook printed: a JSON object, one among noise, or plain text.
+"""Finds the answer in what a hook printed, in one of two ways.
 
-A denial must not get lost to a stray log line, a second document or a typing error. So of several
-objects the strictest counts, and text that was meant as an answer but cannot be read is a failure,
-never a message. A hook may print anything, so the work is bounded.
+A hook that fails closed prints one JSON object, or text without a brace, or nothing; anything else
+is no answer. No heuristic decides there, because a model may have written part of what is printed.
+For other hooks a stray log line or a second document must not lose a denial: of several objects the
+strictest counts, and text that was meant as an answer but cannot be read is a failure, never a
+message. A hook may print anything, so the work is bounded.
 """
 
 import re
 from collections.abc import Callable
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 # How much an object holds an agent back: 3 if it blocks or stops, 2 if it asks, less if neither.
 Strictness: TypeAlias = Callable[[dict[str, Any]], int]
 BLOCKS = 3
-# What the hook may have meant to hold the agent back with, and what happens instead.
-Doubt: TypeAlias = tuple[str, str]
+# Ends the error of every answer that is no answer.
+REMEDY = "print one JSON object and nothing else, and print progress to stderr"
 
 # How many characters may be parsed in vain, and what an attempt and an object cost on top: a few
 # seconds' work, which only megabytes of broken JSON reach.
@@ -36,12 +37,14 @@ _WINDOW = 4_096
 # Compiled by the first hook that prints more than its answer; a carriage return ends a line too.
 _LINE_START = r"(?<![^\r\n])[ \t]*"
 _OBJECT_START = _LINE_START + r'(?=\{\s*")'
+_LAST_OBJECT_START = rf"(?s:.*){_LINE_START}(?=\{{)"
 _REST_OF_LINE = r"[ \t]*(?:[\r\n]|\Z)"
 _KNOWN_FIELD = rf'"(?:{"|".join(TOP_LEVEL_FIELDS)})"'
 _DECIDING_FIELDS = ("decision", "continue", "hookSpecificOutput", "permissionDecision")
-# As JSON and Python, Ruby or JavaScript print it.
-_ANSWER_FIELD = r"(?:decision|continue|hookSpecificOutput)"
-_MEANT_AS_ANSWER = rf"""["']{_ANSWER_FIELD}["']\s*(?::|=>)|[{{,]\s*{_ANSWER_FIELD}\s*:\s*["'{{tf]"""
+_MEANT_AS_ANSWER = r"""(["'])(?:decision|continue|hookSpecificOutput)\1\s*:"""
+# White space, byte order marks, and what terminals read as colours, as grep and tput print it too.
+_MARGIN = r"(?:[\s\ufeff]|\x1b(?:\[[0-9;:]*[mK]|\(B))+"
+_BACKWARD_MARGIN = r"(?:[\s\ufeff]|(?:[mK][0-9;:]*\[|B\()\x1b)+"
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,21 +60,106 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a hook printed: an object, a text, or nothing that counts.
-
-    ``garbled`` says why a text that was meant as an answer cannot be read. A hook that fails closed
-    has failed if there are ``doubts``.
-    """
+    """What a hook printed: an object, a text, or nothing that counts. ``garbled`` says why it
+    cannot be read as an answer although it may be one."""
 
     object: dict[str, Any] | None = None
     text: str | None = None
     garbled: str | None = None
     warnings: tuple[str, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+
+
+def trim(text: str) -> str:
+    """Remove white space, byte order marks and the colour codes of terminals from both ends."""
+    if "\x1b" not in text:
+        return text.strip().strip("\ufeff").strip()
+    if (start := re.match(_MARGIN, text)) is not None:
+        text = text[start.end() :]
+    # Searching for the end from the front would try every blank of a long text.
+    end = re.match(_BACKWARD_MARGIN, text[::-1])
+    return text if end is None else text[: len(text) - end.end()]
+
+
+def parse_strictly(stdout: str) -> Said:
+    """Read the trimmed stdout of a hook that fails closed; never raises."""
+    if "{" in stdout:
+        value = read_whole_object(stdout)
+        return Said(garbled=value) if isinstance(value, str) else Said(object=value)
+    said = parse_stdout(stdout, lambda _: 0)
+    # A JSON string may hold an object with its braces escaped.
+    if said.object is not None or said.garbled is not None:
+        return Said(garbled="is a JSON string and not an object")
+    if said.text is None and "[" in stdout:
+        return Said(garbled="is a JSON array and not an object")
+    return said
+
+
+def read_whole_object(text: str) -> dict[str, Any] | str:
+    """Return the object if a text is exactly one and no key stands twice in it or in an object
+    within it; else what is wrong. Raw control characters in strings are read."""
+    try:
+        value = codec.decode(text)
+    except codec.DecodeError:
+        value = None
+    if isinstance(value, dict) and has_every_key(text, value):
+        return value
+    try:
+        value = codec.lenient_decoder(strict=False, object_pairs_hook=refuse_repeats).decode(text)
+    except RecursionError:
+        return "is nested too deeply"
+    except _RepeatedKey as error:
+        return str(error)
+    except ValueError as error:
+        return _describe_fault(text, error)
+    return value if isinstance(value, dict) else "is JSON but not an object"
+
+
+def has_every_key(text: str, value: Any) -> bool:
+    """True if it is certain that no key of a JSON text stands twice in one object: a decoder keeps
+    one of them, so the text has more quotation marks than the strings of its value explain."""
+    if "\\u0022" in text:
+        return False
+    quotes, values = 0, [value]
+    while values:
+        each = values.pop()
+        if isinstance(each, str):
+            quotes += 2 + each.count('"')
+        elif isinstance(each, dict):
+            values += each
+            values += each.values()
+        elif isinstance(each, list):
+            values += each
+    return quotes == text.count('"')
+
+
+class _RepeatedKey(ValueError):
+    """Raised for a key that stands twice in one object."""
+
+
+def refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of a JSON decoder's pairs; raises ValueError for a key that stands twice."""
+    fields = dict(pairs)
+    if len(fields) == len(pairs):
+        return fields
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
+            raise _RepeatedKey(f"has the key {name!r:.80} twice in one object")
+        names.add(name)
+    return fields
+
+
+def _describe_fault(text: str, error: ValueError) -> str:
+    """Say why a text with a brace is not one JSON object."""
+    if not text.startswith("{"):
+        return "is text with a { in it, or an object with text before it"
+    at, words = getattr(error, "pos", 0), getattr(error, "msg", error)
+    problem = "has text after its object" if words == "Extra data" else f"cannot be read: {words}"
+    return f"{problem} ({_name_place(text, at)})"
 
 
 def parse_stdout(stdout: str, strictness: Strictness) -> Said:
-    """Read a hook's trimmed stdout; never raises."""
+    """Read the trimmed stdout of a hook that fails open; never raises."""
     if not stdout:
         return Said()
     said = _read_text(stdout, strictness)
@@ -81,17 +169,8 @@ def parse_stdout(stdout: str, strictness: Strictness) -> Said:
             return Said(text=stdout)
     if isinstance(said, Said):
         return said
-    problem, outcome = f"the answer is JSON but not an object: {stdout[:80]}", "it was ignored"
-    if isinstance(said, list):
-        return Said(doubts=((problem, outcome),))
-    return Said(warnings=(f"{problem}; {outcome}",))
-
-
-def may_repeat_field(text: str) -> bool:
-    """True if a deciding field may be there twice, perhaps with escaped letters."""
-    if "\\u006" in text or "\\u007" in text:
-        return True
-    return any(text.count(f'"{name}"') > 1 for name in _DECIDING_FIELDS)
+    problem = f"the answer is JSON but not an object: {stdout[:80]}; it was ignored"
+    return Said(warnings=(problem,))
 
 
 def _read_text(text: str, strictness: Strictness) -> object:
@@ -101,11 +180,9 @@ def _read_text(text: str, strictness: Strictness) -> object:
         value = codec.decode(text)
     except codec.DecodeError:
         is_json = False
-    if is_json and not isinstance(value, dict):
-        return value
-    if is_json and not may_repeat_field(text):
-        return Said(object=value)
-    repeated: dict[str, Doubt] = {}
+    if is_json and not (isinstance(value, dict) and not has_every_key(text, value)):
+        return Said(object=value) if isinstance(value, dict) else value
+    repeated: dict[str, str] = {}
 
     def keep_stricter(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         # Text that a guard quotes without escaping it must not undo the guard's decision.
@@ -113,7 +190,7 @@ def _read_text(text: str, strictness: Strictness) -> object:
         for name in _DECIDING_FIELDS if len(fields) < len(pairs) else ():
             given = [{name: each} for key, each in pairs if key == name]
             if len(given) > 1:
-                repeated[name] = (f"{name} is given twice", "the stricter one counts")
+                repeated[name] = f"{name} is given twice; the stricter one counts"
                 is_top = name in TOP_LEVEL_FIELDS
                 answers = [each if is_top else {"hookSpecificOutput": each} for each in given]
                 weights = [strictness(answer) for answer in answers]
@@ -133,14 +210,13 @@ def _read_text(text: str, strictness: Strictness) -> object:
         said = Said(object=value, warnings=() if is_json else (raw,))
     if said.object is None:
         return said
-    return msgspec.structs.replace(said, doubts=(*repeated.values(), *said.doubts))
+    return msgspec.structs.replace(said, warnings=(*said.warnings, *repeated.values()))
 
 
 def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
     """Find the strictest answer in a text that is not JSON as a whole."""
     found, found_strictness = None, -1
     budget, read_to, answer_to = _BUDGET, 0, 0
-    beside: list[str] = []
     rest_of_line = re.compile(_REST_OF_LINE)
     starts = re.finditer(_OBJECT_START, text) if re.search(_KNOWN_FIELD, text) else iter(())
     for start in (match.end() for match in starts):
@@ -154,25 +230,19 @@ def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> S
             break
         if value is None:
             continue
-        if start >= read_to:
-            beside.append(text[read_to:start])
         read_to = max(read_to, end)
         if not TOP_LEVEL_FIELDS.keys().isdisjoint(value) and rest_of_line.match(text, end):
             answer_to = end
             weight = strictness(value)
             if weight >= found_strictness:
                 found, found_strictness = value, weight
-    beside.append(text[read_to:])
     if budget < 0 and found_strictness < BLOCKS:
         return Said(text=text, garbled="holds more broken pieces of JSON than can be read")
     if found is None:
         return Said(text=text, garbled=_why_garbled(text, decoder))
-    doubts: tuple[Doubt, ...] = ()
-    if found_strictness < BLOCKS and _find_garbled_answer("".join(beside)) is not None:
-        problem = "text beside the JSON answer looks like another answer that cannot be read"
-        doubts = ((problem, "it was ignored"),)
-    around = "text around the JSON answer was ignored; print only JSON"
-    return Said(object=found, warnings=(around,), doubts=doubts)
+    return Said(
+        object=found, warnings=("text around the JSON answer was ignored; print only JSON",)
+    )
 
 
 def _read_object_at(
@@ -202,8 +272,7 @@ def _why_garbled(text: str, decoder: "JSONDecoder") -> str | None:
     """Say why a text that was meant as an answer cannot be read; None for other text."""
     at = _find_garbled_answer(text)
     if at is None:
-        is_wide = "\0" in text and _find_garbled_answer(text.replace("\0", "")) is not None
-        return "holds NUL bytes, as UTF-16 does" if is_wide else None
+        return None
     try:
         decoder.decode(text[at:])
         problem = "has no field of an answer at its top"
@@ -212,18 +281,28 @@ def _why_garbled(text: str, decoder: "JSONDecoder") -> str | None:
     except ValueError as error:
         problem = f"cannot be read: {getattr(error, 'msg', error)}"
         at += getattr(error, "pos", 0)
-    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return f"{problem} (line {line}, column {column})"
+    return f"{problem} ({_name_place(text, at)})"
 
 
 def _find_garbled_answer(text: str) -> int | None:
-    """Find where a line begins that was meant as an answer: one that starts like an object, or
-    the last one, where a logger may have put a prefix before the object."""
-    first = re.search(_LINE_START + r"\{", text)
+    """Find where a text begins that was meant as an answer: at the last line that starts like an
+    object, or at the last line, where a logger may have put a prefix before the object."""
     last_line = max(text.rfind("\n"), text.rfind("\r")) + 1
-    brace = text.find("{", last_line) if first is None else first.end() - 1
-    field = re.compile(_MEANT_AS_ANSWER).search(text, brace) if brace >= 0 else None
-    if field is None or first is None:
-        return None if field is None else last_line
-    starts = (match.start() for match in re.finditer(_LINE_START + r"\{", text))
-    return max(takewhile(lambda start: start <= field.start(), starts))
+    start = re.match(_LAST_OBJECT_START, text)
+    starts = [start.end()] if start is not None else []
+    if "{" in text[last_line:]:
+        starts.append(last_line)
+    for at in starts:
+        if means_answer(text, text.index("{", at)):
+            return at
+    return None
+
+
+def means_answer(text: str, start: int = 0) -> bool:
+    """True if a deciding field with a colon behind it is in a text, in quotes of either kind."""
+    return re.compile(_MEANT_AS_ANSWER).search(text, start) is not None
+
+
+def _name_place(text: str, at: int) -> str:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return f"line {line}, column {column}"

@@ -5,11 +5,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hookline.pipeline.dialects import DIALECTS, HookAnswer
+from hookline.pipeline.dialects import DIALECTS, HookAnswer, is_read_strictly
+from hookline.pipeline.dialects.stdout import read_whole_object, trim
 from hookline.pipeline.runner.context import InputDocument, RunContext, failed_result
 from hookline.pipeline.runner.guard import Guard
 from hookline.pipeline.runner.invocation import (
@@ -36,12 +38,17 @@ from hookline.shell.programs import (
     resolve_in_command,
 )
 from hookline.wire.hooks import CommandHook
+from hookline.wire.outputs import create_hook_output
 from hookline.wire.results import FailedKind, HookExecutionResult
 
 # Loaded with the first warm hook.
 if TYPE_CHECKING:
     from hookline.pipeline.runner.warm.pool import WarmPool
 
+# Seconds after its exit in which the stdout of a hook must end, if it fails closed and if not.
+_GUARD_DRAIN = 5.0
+_DRAIN = 0.5
+_HELD = "a background process holds stdout; redirect it"
 _EVENTS_WITH_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
 
@@ -100,11 +107,14 @@ class CommandRunner:
         started, cwd = start.at, context.cwd
         variables, own, env = start.variables, start.own, start.env
         stdin = document.encoded(hook.dialect)
+        is_guard = hook.on_failure == "block"
         limits = ProcessLimits(
             timeout=hook.timeout / 1000,
             grace=context.limits.kill_grace,
             max_stdout=context.limits.max_stdout,
             max_stderr=context.limits.max_stderr,
+            drain=_GUARD_DRAIN if is_guard else _DRAIN,
+            drain_in_time=is_guard,
         )
         warnings = _describe_left_out(env.left_out)
         if context.hook_state is not None and context.hook_state not in self._folders:
@@ -149,6 +159,7 @@ class CommandRunner:
                 started=started,
                 called=hook.command,
                 guardian=self._guard,
+                is_final=partial(_is_final, hook, document),
             )
         except SpawnError as error:
             outcome = make_spawn_failure(str(error), started)
@@ -232,13 +243,12 @@ class _Start(msgspec.Struct, frozen=True):
             session_id=context.session_id,
             event=document.event.value,
             hook=hook,
+            hook_state=context.hook_state,
         )
         shared: Mapping[str, str] = {}
         if in_dialect is not None:
             variables |= in_dialect
             shared = context.shared_env
-        if context.hook_state is not None:
-            variables["HOOKLINE_HOOK_STATE"] = context.hook_state
         own = own_variables(hook, variables)
         env = make_environment(
             context.redaction, variables, own, context.inherited, shared, hook.start
@@ -283,7 +293,7 @@ def _read_outcome(
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
-    said = _trim(stderr)
+    said = trim(stderr)
     killed_by = None
     if outcome.signal is not None:
         try:
@@ -308,14 +318,10 @@ def _read_outcome(
     else:
         assert outcome.exit_code is not None
         exit_code = outcome.exit_code
-        answer = DIALECTS[hook.dialect].read_answer(
-            document,
-            hook.name,
-            exit_code,
-            _trim(stdout),
-            said,
-            strict=hook.on_failure == "block",
-        )
+        answer = _read_answer(hook, document, exit_code, trim(stdout), said)
+        is_cut = exit_code == 0 and not outcome.is_whole
+        if is_cut and hook.on_failure == "block" and not _holds_back(document, answer):
+            answer = HookAnswer(success=False, failed="timeout", error=_HELD)
     return HookExecutionResult(
         hook=hook,
         event_name=document.event,
@@ -333,6 +339,30 @@ def _read_outcome(
     )
 
 
+def _read_answer(
+    hook: CommandHook, document: InputDocument, exit_code: int, stdout: str, stderr: str
+) -> HookAnswer:
+    dialect, strict = DIALECTS[hook.dialect], is_read_strictly(hook)
+    return dialect.read_answer(document, hook.name, exit_code, stdout, stderr, strict=strict)
+
+
+def _is_final(hook: CommandHook, document: InputDocument, stdout: bytes, *, at_exit: bool) -> bool:
+    """True if a hook that exited with 0 has answered although its stdout is still open: with one
+    whole object that blocks or stops, because nothing that follows can weaken it; at the exit of a
+    hook that fails open, with any whole object."""
+    text = trim(stdout.decode("utf-8", "replace"))
+    if not text.startswith("{") or isinstance(read_whole_object(text), str):
+        return False
+    if at_exit and hook.on_failure != "block":
+        return True
+    return _holds_back(document, _read_answer(hook, document, 0, text, ""))
+
+
+def _holds_back(document: InputDocument, answer: HookAnswer) -> bool:
+    output = create_hook_output(document.event, answer.output or {})
+    return output.is_blocking_decision() or output.should_stop_execution()
+
+
 def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
     """Return a warning for each cause, with the names of the variables."""
     by_cause: dict[str, list[str]] = {}
@@ -342,7 +372,3 @@ def _describe_left_out(left_out: Mapping[str, str]) -> tuple[str, ...]:
         f"variables left out of its environment: {', '.join(names)}; the value {why}"
         for why, names in by_cause.items()
     )
-
-
-def _trim(text: str) -> str:
-    return text.strip().strip("\ufeff").strip()

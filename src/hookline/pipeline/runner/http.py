@@ -15,11 +15,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookline.escapes import one_line
 from hookline.forking import owned_by_process
 from hookline.hiding import Secrets
-from hookline.notices import one_line
-from hookline.pipeline.dialects import DIALECTS, HookAnswer
-from hookline.pipeline.dialects.stdout import may_repeat_field
+from hookline.pipeline.dialects import DIALECTS, HookAnswer, is_read_strictly
+from hookline.pipeline.dialects.stdout import has_every_key, read_whole_object, trim
 from hookline.pipeline.runner.addresses import Reach, Target, fits, is_named, read_target
 from hookline.pipeline.runner.context import InputDocument, RunContext
 from hookline.pipeline.runner.invocation import make_environment
@@ -229,22 +229,32 @@ def _read_response(
     if not response.is_success:
         error = f"{target.shown} answered with {_describe_status(response)}"
         return HookAnswer(success=False, failed="error", error=error), shown
-    said = text.strip().strip("\ufeff").strip()
+    strict = is_read_strictly(hook)
+    if strict and not response.is_delimited:
+        error = f"{target.shown} ends its response by closing the connection, which may cut it"
+        error = f"{error}; send Content-Length or chunks"
+        return HookAnswer(success=False, failed="malformed", error=error), shown
+    said = trim(text)
     if not said:
         return HookAnswer(success=True), shown
-    try:
-        value = codec.decode(said)
-    except codec.DecodeError:
-        value = None
+    value = read_whole_object(said) if strict else _read_json(said)
     if not isinstance(value, dict):
         error = f"{target.shown} sent neither a JSON object nor an empty body; correct its answer"
+        if strict and said.startswith("{"):
+            error = f"the answer of {target.shown} {value}; correct it"
         return HookAnswer(success=False, failed="malformed", error=error), shown
-    dialect, strict = DIALECTS[hook.dialect], hook.on_failure == "block"
-    if may_repeat_field(said):
+    dialect = DIALECTS[hook.dialect]
+    if not strict and not has_every_key(said, value):
         # Only the text shows that a field is given twice; then the stricter value counts.
-        said = secrets.hidden(said)
-        return dialect.read_answer(document, hook.name, 0, said, "", strict=strict), shown
+        return dialect.read_answer(document, hook.name, 0, secrets.hidden(said), ""), shown
     return dialect.read_value(document, secrets.hidden(value), strict=strict), shown
+
+
+def _read_json(text: str) -> object:
+    try:
+        return codec.decode(text)
+    except codec.DecodeError:
+        return None
 
 
 def _describe_status(response: "Response") -> str:

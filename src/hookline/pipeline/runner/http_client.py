@@ -17,7 +17,7 @@ from typing import TypeAlias
 import httpcore
 import msgspec
 
-from hookline.notices import one_line
+from hookline.escapes import one_line
 from hookline.pipeline.runner.addresses import Reach, Target, read_literal
 from hookline.web.transport import (
     IDLE_SECONDS,
@@ -53,11 +53,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A response, with as much of its body as was read."""
+    """A response, with as much of its body as was read; ``is_delimited`` if the response itself
+    says where its body ends, not the end of the connection."""
 
     status: int
     location: str
     body: bytes
+    is_delimited: bool = True
 
     @property
     def is_success(self) -> bool:
@@ -238,7 +240,10 @@ async def _read_response(response: "httpcore.Response", request: Request) -> Res
     if is_success and len(body) > limit:
         raise Unanswered("output_limit", f"{shown} sent more than {limit} bytes and was stopped")
     location = headers.get(b"location", b"").decode("latin-1")
-    return Response(response.status, location, bytes(body[:limit]))
+    # A status without a body needs neither.
+    is_delimited = response.status == 204 or b"content-length" in headers
+    is_delimited = is_delimited or b"transfer-encoding" in headers
+    return Response(response.status, location, bytes(body[:limit]), is_delimited)
 
 
 def _has_leftover(connection: "httpcore.AsyncHTTP11Connection") -> bool:

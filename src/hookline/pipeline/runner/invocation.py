@@ -61,7 +61,8 @@ _SET_BY_BASH = frozenset(
 # Variables that make an interpreter, a shell or the system's loader load code.
 LOADERS = re.compile(
     r"BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|ZDOTDIR|FPATH|LD_.*|DYLD_.*|PYTHON.*|NODE_.*"
-    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*",
+    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*|GCONV_PATH|LOCPATH|LESSOPEN|LESSCLOSE"
+    r"|_?JAVA_\w*OPTIONS",
     re.DOTALL,
 )
 HARMLESS_LOADERS = frozenset(
@@ -394,8 +395,10 @@ def make_shell_argv(
 def _find_shell(env_path: str | None, project_dir: str) -> tuple[str, ...]:
     # Relative entries would pick a shell out of the project's own files.
     entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
-    outside = (e for e in entries if os.path.isabs(e) and not _is_inside(e, project_dir))
-    path = os.pathsep.join(outside)
+    absolute = [entry for entry in entries if os.path.isabs(entry)]
+    outside = [entry for entry in absolute if not _is_inside(entry, project_dir)]
+    # Nothing is outside of a project that is the root.
+    path = os.pathsep.join(outside or absolute)
     # --norc: a bash that thinks sshd or rshd started it reads ~/.bashrc in spite of -c.
     # -p: without it bash would run the file that BASH_ENV names, and take functions and options
     # from its environment, so that the same hook would do different things for different users.

@@ -1,7 +1,7 @@
 """Runs one process so that whatever it does, the caller has its outcome in bounded time.
 
-The outcome is there when the process itself has ended, even if another process still holds its
-pipes: a hook may leave a server running. Stopping a process also stops everything it started.
+The outcome is there when the process itself has ended and its stdout too, or soon after: a hook may
+leave a server running that holds its pipes. Stopping a process also stops everything it started.
 """
 
 import contextlib
@@ -34,17 +34,23 @@ _MOST = 1_048_576
 
 
 class ProcessLimits(msgspec.Struct, frozen=True):
-    """Seconds and bytes; stdout keeps its first ``max_stdout`` bytes, stderr its last ones."""
+    """Seconds and bytes; stdout keeps its first ``max_stdout`` bytes, stderr its last ones.
+
+    After an exit with 0, the end of stdout is waited for: ``drain`` seconds at most, and with
+    ``drain_in_time`` no longer than until the timeout.
+    """
 
     timeout: float
     grace: float = 5.0
     max_stdout: int = 10 * 1024 * 1024
     max_stderr: int = 1024 * 1024
-    drain: float = 0.05
+    drain: float = 0.5
+    drain_in_time: bool = False
 
 
 class ProcessOutcome(msgspec.Struct, frozen=True):
-    """How a process ended; with neither ``exit_code`` nor ``signal``, ``error`` says why."""
+    """How a process ended; with neither ``exit_code`` nor ``signal``, ``error`` says why.
+    ``is_whole`` if nothing can follow what is there of stdout."""
 
     exit_code: int | None
     signal: int | None
@@ -53,6 +59,14 @@ class ProcessOutcome(msgspec.Struct, frozen=True):
     ended: Ended
     error: str | None
     duration: float
+    is_whole: bool = True
+
+
+class IsFinal(Protocol):
+    """A function that says whether stdout, as far as it is there, needs no more waiting for its
+    end after an exit with 0."""
+
+    def __call__(self, stdout: bytes, *, at_exit: bool) -> bool: ...
 
 
 class Child(Protocol):
@@ -97,9 +111,10 @@ async def supervise(
     started: float,
     called: str,
     guardian: Guard | None = None,
+    is_final: IsFinal | None = None,
 ) -> ProcessOutcome:
     """Feed, read and watch a started process to its end; raises nothing but cancellation."""
-    run = _Run(child, stdin, limits, started=started, guardian=guardian)
+    run = _Run(child, stdin, limits, started=started, guardian=guardian, is_final=is_final)
     try:
         return await run.see_through()
     except (OSError, RuntimeError) as error:
@@ -131,11 +146,13 @@ class _Run:
         *,
         started: float,
         guardian: Guard | None,
+        is_final: IsFinal | None,
     ) -> None:
         self._child = child
         self._owner = os.getpid()
         self._guardian = guardian
         self._limits = limits
+        self._is_final = is_final
         self._started = started
         self._loop = running_loop()
         self._deadline = self._loop.time() + limits.timeout - (time.monotonic() - started)
@@ -169,10 +186,8 @@ class _Run:
             # All that the process wrote is in the pipes by now; its children may write more.
             stdout.sweep()
             stderr.sweep()
-            await self._wait_until(
-                lambda: stdout.is_over or not (stdout.is_open or stderr.is_open),
-                loop.time() + self._limits.drain,
-            )
+            if self._status == 0:
+                await self._wait_for_end_of_stdout()
         ended: Ended = "exit" if self._has_exited else "timeout"
         if stdout.is_over:
             ended = "output_limit"
@@ -196,7 +211,34 @@ class _Run:
             ended=ended,
             error=error,
             duration=time.monotonic() - self._started,
+            is_whole=not stdout.is_open,
         )
+
+    async def _wait_for_end_of_stdout(self) -> None:
+        """Wait for what processes that the hook started may still print: it may have put a filter
+        behind its stdout."""
+        stdout, is_final = self._stdout, self._is_final
+        if stdout.is_over or not stdout.is_open:
+            return
+        if is_final is not None and is_final(stdout.value(), at_exit=True):
+            return
+        deadline = self._loop.time() + self._limits.drain
+        if self._limits.drain_in_time:
+            deadline = min(deadline, self._deadline)
+
+        size, is_there = 0, False
+
+        def is_done() -> bool:
+            nonlocal size, is_there
+            if stdout.is_over or not stdout.is_open:
+                return True
+            # A long answer is read once, at its end, and not with each piece of it.
+            if is_final is not None and size < stdout.size <= _CHUNK:
+                size, is_there = stdout.size, is_final(stdout.value(), at_exit=False)
+            return is_there
+
+        await self._wait_until(is_done, deadline)
+        self._stderr.sweep()
 
     async def cancel(self) -> None:
         """End all of it, with a shorter grace; without one if the task is cancelled again."""
@@ -359,6 +401,10 @@ class Outflow(msgspec.Struct, eq=False):
         left = _MOST
         while self.is_open and left > 0 and self._read_chunk():
             left -= self._chunk
+
+    @property
+    def size(self) -> int:
+        return len(self._kept)
 
     def value(self) -> bytes:
         if self.first is None:

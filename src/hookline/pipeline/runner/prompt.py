@@ -13,6 +13,7 @@ from typing import Any
 
 from hookline.errors import describe
 from hookline.pipeline.dialects import HookAnswer
+from hookline.pipeline.dialects.stdout import refuse_repeats
 from hookline.pipeline.runner.context import InputDocument, Judge, RunContext, failed_result
 from hookline.wire.hooks import PromptHook
 from hookline.wire.results import HookExecutionResult
@@ -126,7 +127,7 @@ def read_reply(hook: PromptHook, document: InputDocument, reply: str) -> HookAns
         return _reject_reply(f"has more than {_LONGEST_REPLY:,} characters")
     fenced = _FENCED.fullmatch(text)
     try:
-        said = json.loads(fenced[1] if fenced else text, object_pairs_hook=_refuse_repeats)
+        said = json.loads(fenced[1] if fenced else text, object_pairs_hook=refuse_repeats)
     except (ValueError, RecursionError) as error:
         return _reject_reply(f"is not one JSON object ({error}): {text[:80]!r}")
     if not isinstance(said, dict):
@@ -165,10 +166,3 @@ def _refuse(
 def _reject_reply(problem: str) -> HookAnswer:
     error = f"the model's answer {problem}"
     return HookAnswer(success=False, failed="malformed", error=error)
-
-
-def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field is given twice")
-    return fields

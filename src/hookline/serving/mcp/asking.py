@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from hookline.notices import one_line
 from hookline.serving.mcp.calls import Call
 from hookline.serving.mcp.messages import Json, Message, encode
 from hookline.serving.mcp.results import INPUT_REQUIRED, Reply
@@ -151,7 +152,8 @@ def _describe(request: ConfirmationRequest) -> Json:
     if len(shown) > _MOST_SHOWN:
         shown = f"{shown[:_MOST_SHOWN]}… (+{len(shown) - _MOST_SHOWN} characters)"
     said = [request.reason, *([request.system_message] if request.system_message else [])]
-    message = "\n".join([*said, "", f"Allow {request.tool_name} {shown}?"])
+    # No character of a name or an argument may change how the rest is shown.
+    message = "\n".join([*said, "", f"Allow {one_line(f'{request.tool_name} {shown}')}?"])
     return {"message": message, "requestedSchema": _FORM}
 
 

@@ -64,9 +64,14 @@ class Call(msgspec.Struct, eq=False):
         return meta if isinstance(meta, dict) else {}
 
     @property
+    def lasting_meta(self) -> Json:
+        """The metadata for other requests: their progress would be taken for that of the call."""
+        return {name: value for name, value in self.meta.items() if name != "progressToken"}
+
+    @property
     def is_modern(self) -> bool:
         """True if the client speaks the protocol without a handshake."""
-        return PROTOCOL_VERSION in self.meta
+        return has_no_handshake(self.meta)
 
     @property
     def is_task(self) -> bool:
@@ -113,6 +118,11 @@ def read_call(message: Message) -> Call | Fault:
     except ValueError as error:
         return fault(f"it cannot be passed on: {error}")
     return call
+
+
+def has_no_handshake(meta: Any) -> bool:
+    """Return True for the metadata of a request that stands alone, as from 2026-07-28 on."""
+    return isinstance(meta, dict) and PROTOCOL_VERSION in meta
 
 
 def _is_read_alike(id: str | int) -> bool:

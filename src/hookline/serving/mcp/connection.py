@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, cast
 
-from hookline.notices import one_line
+from hookline.escapes import one_line
 from hookline.serving.mcp.address import Address
 
 try:

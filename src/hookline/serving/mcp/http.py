@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hookline.notices import one_line, warn
+from hookline.escapes import one_line
+from hookline.notices import warn
 from hookline.serving.mcp.address import read_address
 from hookline.serving.mcp.connection import Answer, Connection, Failed, Unreachable, make_size_error
 from hookline.serving.mcp.events import EventParser, EventTooLarge
@@ -156,6 +157,7 @@ class HttpServer:
         self._hello: bytes | None = None
         self._ready: bytes | None = None
         self._lost = False
+        self.lost_sessions = 0
         self._renewing = asyncio.Lock()
 
     async def __aenter__(self) -> "HttpServer":
@@ -484,6 +486,7 @@ class HttpServer:
         if status == 404 and session is not None:
             if session == self._session and not self._lost:
                 self._lost = True
+                self.lost_sessions += 1
                 warn(f"{self._name} no longer knows the session; the next request begins another")
             return Failed(
                 f"{self._name} no longer knows this session, so the request did not run, and the "

@@ -27,6 +27,7 @@ LIST = "tools/list"
 INITIALIZE = "initialize"
 DISCOVER = "server/discover"
 CANCELLED = "notifications/cancelled"
+LIST_CHANGED = "notifications/tools/list_changed"
 TASK_RESULTS = ("tasks/result", "tasks/get")
 # The proxy acts on these, so no spelling of them may be recognized by the server alone.
 _GUARDED = frozenset({CALL, LIST, INITIALIZE, DISCOVER, CANCELLED, *TASK_RESULTS})

@@ -16,8 +16,15 @@ from hookline.front import Hooks, face_of
 from hookline.notices import warn
 from hookline.pipeline.matcher import Match
 from hookline.serving.mcp.asking import InputNeeded, Questions
-from hookline.serving.mcp.calls import CAPABILITIES, Call, can_be_asked, read_call
+from hookline.serving.mcp.calls import (
+    CAPABILITIES,
+    Call,
+    can_be_asked,
+    has_no_handshake,
+    read_call,
+)
 from hookline.serving.mcp.lines import Lines, MessageTooLong, Outlet
+from hookline.serving.mcp.listing import Listing
 from hookline.serving.mcp.messages import (
     CALL,
     CANCELLED,
@@ -26,6 +33,7 @@ from hookline.serving.mcp.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     LIST,
+    LIST_CHANGED,
     PARSE_ERROR,
     SERVER_GONE,
     TASK_RESULTS,
@@ -52,6 +60,8 @@ _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds for open calls when one side is gone, and for the last lines.
 _LAST_CALLS = 3.0
 _LAST_LINES = 1.0
+# Seconds that a call waits for the server to introduce itself.
+_HOLD_SECONDS = 30.0
 # Calls whose hooks run at the same time; others wait. A hook takes three descriptors, a process may
 # have 256 on macOS, and a hook that cannot start would let its call pass.
 _MOST_TURNS = 16
@@ -67,6 +77,14 @@ _TASK_ID = frozenset({"taskId"})
 # Requests that stay open as long as the connection.
 _LASTING = "subscriptions/"
 _GONE = "the MCP server has ended"
+_UNNAMED = (
+    "hooks match the tools of a server under its name, and the MCP server has not answered "
+    "initialize; send initialize before calls, or start hookline mcp with --name"
+)
+_NAMELESS = (
+    "hooks match the tools of a server under its name, and the MCP server does not say its name; "
+    "start hookline mcp with --name"
+)
 _NO_LATER_RESULT = (
     "hooks must see the result of {tool}, and a task would give it later; call it without a task"
 )
@@ -99,12 +117,13 @@ class Proxy:
     ) -> None:
         self._hooks, self._face = hooks, face_of(hooks, blocking=False)
         self._tools = Tools(hooks, identity, allows)
+        self._listing = Listing(server, self._ask_server)
         self._server = server
         self._incoming = incoming
         self._outgoing = outgoing
         self._questions = Questions(outgoing.write)
-        # The client's open requests (a call, or the method of another), and our own calls.
-        self._open: dict[Key, Call | str] = {}
+        # The client's open requests, and our own.
+        self._open: dict[Key, Call | Message] = {}
         self._own: dict[str, asyncio.Future[Reply]] = {}
         # Requests that the client cancelled, and the server may still answer; oldest first.
         self._cancelled: dict[Key, None] = {}
@@ -113,8 +132,10 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(_MOST_TURNS)
         self._settled: asyncio.Future[None] | None = None
-        self._is_identified = asyncio.Event()
-        self._is_identified.set()
+        # Set when calls need not wait for the server to introduce itself.
+        self._is_introduced = asyncio.Event()
+        if self._tools.is_named:
+            self._is_introduced.set()
         self._has_started = False
         self._session: asyncio.Task[None] | None = None
         self._instructions: list[str] = []
@@ -136,6 +157,9 @@ class Proxy:
             elif not self._has_failed:
                 if not server.done():
                     reason = SessionEndReason.EXIT
+                    if not self._is_initializing:
+                        # Nothing will introduce the server any more.
+                        self._is_introduced.set()
                     await self._wait_for_answers(server)
                     # A server may answer only after its input ended.
                     await asyncio.wait([self._close_server()])
@@ -169,6 +193,7 @@ class Proxy:
         reason: SessionEndReason,
     ) -> int:
         client.cancel()
+        await self._listing.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(client, *self._tasks, return_exceptions=True)
@@ -251,12 +276,12 @@ class Proxy:
                 return
             if method in TASK_RESULTS and not await self._may_fetch(message):
                 return
-            self._open[key] = str(method)
-        # Without an id there is no answer in which the server names itself.
+            self._open[key] = message
+        # Without an id there is no answer in which the server introduces itself.
+        if method == INITIALIZE and key is not None:
+            self._can_be_asked = can_be_asked(message.params.get("capabilities"))
+            self._is_introduced.clear()
         if method in (INITIALIZE, DISCOVER) and key is not None:
-            if method == INITIALIZE:
-                self._can_be_asked = can_be_asked(message.params.get("capabilities"))
-            self._is_identified.clear()
             self._start_session()
         await self._server.send(message.raw)
 
@@ -288,7 +313,8 @@ class Proxy:
             return
         self._open[call.key] = call
         self._start_session()
-        is_ready = self._is_identified.is_set() and (self._session is None or self._session.done())
+        is_ready = self._is_introduced.is_set() and self._listing.has(call.name)
+        is_ready = is_ready and (self._session is None or self._session.done())
         name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
@@ -301,11 +327,12 @@ class Proxy:
 
     async def _run_call(self, call: Call) -> None:
         try:
-            await self._is_identified.wait()
-            if self._session is not None:
-                await asyncio.wait([self._session])
-            await self._take_turn(call)
-            reply = await self._call_with_hooks(call)
+            refusal = await self._admit(call)
+            if refusal is None:
+                await self._take_turn(call)
+                reply = await self._call_with_hooks(call)
+            else:
+                reply = refusal
         except ServerGone as error:
             reply = Reply(error={"code": SERVER_GONE, "message": str(error)})
         except Exception as error:
@@ -317,6 +344,76 @@ class Proxy:
         self._close_request(call.key)
         self._write_answer(call.id, reply)
         await self._outgoing.drain()
+
+    async def _admit(self, call: Call) -> Reply | None:
+        """Hold a call until its tool has a name that hooks can match; return the refusal of a call
+        whose tool never gets one."""
+        is_alone = call.is_modern and not self._tools.is_named
+        if not is_alone:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_introduced.wait(), _HOLD_SECONDS)
+            if not self._tools.is_named:
+                return Reply(error={"code": INVALID_REQUEST, "message": _UNNAMED})
+        if self._session is not None:
+            await asyncio.wait([self._session])
+        meta = call.lasting_meta if call.is_modern else {}
+        refusal = await self._listing.find_refusal(call.name, meta)
+        if refusal is None and not self._tools.is_named:
+            # No handshake introduces the server to a client that does not ask for it.
+            refusal = await self._discover_name(meta)
+        return None if refusal is None else refuse(refusal, is_modern=call.is_modern)
+
+    async def _discover_name(self, meta: Json) -> str | None:
+        """Ask the server for its name; return why it cannot be known, None if it is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HOLD_SECONDS):
+                await self._ask_server(DISCOVER, {"_meta": meta})
+        return None if self._tools.is_named else _NAMELESS
+
+    async def _ask_server(self, method: str, params: Json) -> Reply:
+        """Send a request of our own, and return the answer to it; raises ServerGone."""
+        id = _make_id()
+        try:
+            reply = await self._exchange(id, method, params)
+        except asyncio.CancelledError:
+            self._expect_late_answer(("text", id))
+            self._spawn(self._withdraw(id))
+            raise
+        if reply.error is None:
+            self._note_introduction(reply.result, is_whole=method == DISCOVER)
+        return reply
+
+    async def _withdraw(self, id: str) -> None:
+        """Tell the server that nobody waits for the answer to a request of our own."""
+        params = {"requestId": id, "reason": "hookline mcp no longer waits for it"}
+        with suppress(ServerGone):
+            await self._server.send(
+                encode({"jsonrpc": "2.0", "method": CANCELLED, "params": params})
+            )
+
+    async def _exchange(self, id: str, method: str, params: Json) -> Reply:
+        fields = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        self._own[id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._server.send(encode(fields))
+            return await self._own[id]
+        finally:
+            del self._own[id]
+
+    def _note_introduction(self, result: Any, *, is_whole: bool) -> None:
+        """Take the server's name from a result; only a whole introduction must have one."""
+        self._tools.identify(result, is_introduction=is_whole)
+        self._release_calls()
+
+    def _release_calls(self) -> None:
+        """Let calls go on, unless the server has no name yet or is about to give one."""
+        if self._tools.is_named and not self._is_initializing:
+            self._is_introduced.set()
+
+    @property
+    def _is_initializing(self) -> bool:
+        requests = (request for request in self._open.values() if isinstance(request, Message))
+        return any(request.method == INITIALIZE for request in requests)
 
     async def _take_turn(self, call: Call) -> None:
         await self._turns.acquire()
@@ -416,24 +513,19 @@ class Proxy:
     def _find_following(self, call: Call, name: str) -> FollowingTool | None:
         """Find another tool of this server, by its name for hooks or for the server."""
         tool = name.removeprefix(self._tools.name_for_hooks(""))
-        if self._tools.find_refusal(tool) is not None:
+        if self._tools.find_refusal(tool) is not None or not self._listing.has_listed(tool):
             return None
 
         async def run(arguments: ToolInput) -> Reply:
             if self._stop_reason is not None:
                 raise _Stopped(self._stop_reason)
-            id = call.following = f"hookline-{secrets.token_hex(16)}"
-            # The client would take its progress for that of the call.
-            meta = {name: it for name, it in call.meta.items() if name != "progressToken"}
+            id = call.following = _make_id()
+            meta = call.lasting_meta
             params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
-            fields = {"jsonrpc": "2.0", "id": id, "method": CALL, "params": params}
-            self._own[id] = asyncio.get_running_loop().create_future()
             try:
                 async with self._leave_turn(call):
-                    await self._server.send(encode(fields))
-                    reply = _check_depth(await self._own[id])
+                    reply = _check_depth(await self._exchange(id, CALL, params))
             finally:
-                del self._own[id]
                 call.following = None
             if reply.is_unfinished:
                 problem = (
@@ -467,9 +559,11 @@ class Proxy:
         if request is None or key is None:
             await self._server.send(message.raw)
             return
+        if isinstance(request, Message) and request.method == INITIALIZE:
+            # The protocol forbids it, and the server's name comes with the answer.
+            warn("the MCP client cancelled initialize, which cannot be cancelled; it goes on")
+            return
         self._close_request(key)
-        if request in (INITIALIZE, DISCOVER):
-            self._is_identified.set()
         raw, may_be_answered = message.raw, True
         if isinstance(request, Call) and request.task is not None:
             may_be_answered = request.reply is not None and not request.reply.done()
@@ -482,10 +576,14 @@ class Proxy:
                 params = {**message.params, "requestId": request.following}
                 raw = encode({**message.fields, "params": params})
         if may_be_answered:
-            self._cancelled[key] = None
-            if len(self._cancelled) > _MOST_CANCELLED:
-                del self._cancelled[next(iter(self._cancelled))]
+            self._expect_late_answer(key)
         await self._server.send(raw)
+
+    def _expect_late_answer(self, key: Key) -> None:
+        """Note that nobody waits for the answer to a request any more."""
+        self._cancelled[key] = None
+        if len(self._cancelled) > _MOST_CANCELLED:
+            del self._cancelled[next(iter(self._cancelled))]
 
     async def _may_fetch(self, message: Message) -> bool:
         """Return True if a task's result may pass; if not, refuse the request."""
@@ -525,6 +623,8 @@ class Proxy:
             if has_result and self._must_be_seen(message.params.get("taskId")):
                 warn("the result of a task was dropped, as hooks must see the results of tools")
             else:
+                if message.method == LIST_CHANGED:
+                    self._listing.expire()
                 self._outgoing.write(message.raw)
             return
         reply = Reply(message.fields.get("result"), message.fields.get("error"))
@@ -562,16 +662,17 @@ class Proxy:
             self._write_answer(request.id, self._check_finished(request, doubtful))
             return
         self._close_request(key)
-        if request in (INITIALIZE, DISCOVER):
-            self._tools.identify(reply.result)
-            self._is_identified.set()
+        if reply.error is None and _introduces(request):
+            self._note_introduction(reply.result, is_whole=request.method != LIST)
+        self._release_calls()
+        if request.method in (INITIALIZE, DISCOVER):
             if self._session is not None and not self._session.done():
                 self._spawn(self._pass_on_introduction(message, self._session))
             else:
                 self._outgoing.write(self._add_instructions(message))
             return
-        if request == LIST and isinstance(reply.result, dict):
-            self._tools.identify(reply.result)
+        if request.method == LIST and isinstance(reply.result, dict):
+            self._listing.note_page(request.params, reply.result)
             narrowed = self._tools.narrow(reply.result)
             if narrowed is not reply.result or message.is_doubled:
                 self._write_answer(message.id, Reply(narrowed))
@@ -656,8 +757,20 @@ def _check_depth(reply: Reply) -> Reply:
     return Reply(error={"code": INTERNAL_ERROR, "message": problem})
 
 
-def _is_lasting(request: Call | str) -> bool:
-    return isinstance(request, str) and request.startswith(_LASTING)
+def _is_lasting(request: Call | Message) -> bool:
+    return isinstance(request, Message) and str(request.method).startswith(_LASTING)
+
+
+def _introduces(request: Message) -> bool:
+    """True if the server names itself in the answer to a request."""
+    if request.method == INITIALIZE:
+        return True
+    return request.method in (DISCOVER, LIST) and has_no_handshake(request.params.get("_meta"))
+
+
+def _make_id() -> str:
+    """Make the id of a request of our own, which no client can have."""
+    return f"hookline-{secrets.token_hex(16)}"
 
 
 async def _run_to_end(work: Coroutine[Any, Any, T]) -> T:

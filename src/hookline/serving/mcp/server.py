@@ -9,7 +9,10 @@ class ServerGone(Exception):
 
 class Server(Protocol):
     """An MCP server. A message is one JSON-RPC message as JSON, without a newline; order is kept in
-    both directions."""
+    both directions. ``lost_sessions`` counts the sessions that it forgot: the next one may have
+    other tools."""
+
+    lost_sessions: int
 
     async def send(self, message: bytes) -> None:
         """Send a message; raises ``ServerGone`` if the server takes no more."""

@@ -32,6 +32,9 @@ class StdioServer:
     """A server as a process of its own session, with this process's environment, working directory
     and standard error."""
 
+    # Its session ends with it.
+    lost_sessions = 0
+
     def __init__(self, command: Sequence[str]) -> None:
         """Start the server, in a running event loop; raises ServerNotStarted."""
         cwd, env = os.getcwd(), dict(os.environ)

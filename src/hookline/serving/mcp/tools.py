@@ -34,23 +34,37 @@ class Tools:
         self._identity = identity
         self._pattern = pattern
         self._name = identity.name
+        self._has_warned = False
+
+    @property
+    def is_named(self) -> bool:
+        """True if the user or the server has named the server."""
+        return self._name is not None
 
     @property
     def server_name(self) -> str:
-        """The server's name; it does not change once hooks have read it."""
-        if self._name is None:
-            self._name = self._identity.fallback
+        """The server's name, which never changes; nobody may ask before ``is_named``."""
+        assert self._name is not None
         return self._name
 
-    def identify(self, result: Any) -> None:
-        """Take the name that the server gives itself in a result, unless there is one already."""
-        if not isinstance(result, dict) or self._name is not None:
-            return
-        meta = result.get("_meta")
-        info = result.get("serverInfo") or (isinstance(meta, dict) and meta.get(SERVER_INFO))
+    def identify(self, result: Any, *, is_introduction: bool) -> None:
+        """Take the name that the server gives itself in a result, unless there is one already. A
+        server that introduces itself without a name gets the fallback."""
+        meta = result.get("_meta") if isinstance(result, dict) else None
+        info = result.get("serverInfo") if isinstance(result, dict) else None
+        info = info or (isinstance(meta, dict) and meta.get(SERVER_INFO))
         name = info.get("name") if isinstance(info, dict) else None
-        if isinstance(name, str) and name:
+        if not isinstance(name, str) or not name:
+            name = self._identity.fallback if is_introduction else None
+        if self._name is None:
             self._name = name
+        is_renamed = self._identity.name is None and name not in (None, self._name)
+        if is_renamed and not self._has_warned:
+            self._has_warned = True
+            warn(
+                f"the MCP server now calls itself {name!r}; hooks still match its tools as those "
+                f"of {self._name!r}"
+            )
 
     def name_for_hooks(self, tool: str) -> str:
         """Return the name of a tool as hooks read it."""
@@ -89,7 +103,10 @@ class Tools:
         return result if is_same else {**result, "tools": kept}
 
     def _may_change(self, tool: str) -> bool:
-        """Return True if hooks may turn a result into a text, as a message of BeforeTool does."""
+        """Return True if hooks may turn a result into a text, as a message of BeforeTool does; as
+        long as the server has no name, any hook may match the tool."""
+        if not self.is_named:
+            return True
         events = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
         return any(self._hooks.may_answer(event, self.name_for_hooks(tool)) for event in events)
 

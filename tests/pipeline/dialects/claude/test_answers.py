@@ -505,13 +505,19 @@ def test_a_hook_that_fails_closed_blocks_with_it(
     [
         ("PreToolUse", 1, permission("allow"), "exited with code 1"),
         ("PreToolUse", 1, permission("deny"), "exited with code 1"),
-        ("PreToolUse", 0, 'log\n{"decision": "block"}', "only at the start of stdout"),
-        ("SessionStart", 0, '\x1b[0m{"continue": false}', "only at the start of stdout"),
-        ("PreToolUse", 0, r'"{\"decision\": \"block\"}"', "only at the start of stdout"),
-        ("PreToolUse", 0, '[{"decision": "block"}]', "only at the start of stdout"),
-        ("PreToolUse", 0, '\0{\0"\0decision"\0:\0"block"\0}', "only at the start of stdout"),
+        ("PreToolUse", 0, 'log\n{"decision": "block"}', "text before it"),
+        ("PreToolUse", 0, '{"decision": "block"}\nlog', "text after its object"),
+        ("PreToolUse", 0, "allowed {ok}", "text with a { in it"),
+        ("SessionStart", 0, "Use {braces} here", "text with a { in it"),
+        ("UserPromptSubmit", 0, '["a"]', "is a JSON array"),
+        ("PreToolUse", 0, r'"{\"decision\": \"block\"}"', "not an object"),
+        ("PreToolUse", 0, r'"\u007b\"decision\": \"block\"}"', "not an object"),
+        ("PreToolUse", 0, '[{"decision": "block"}]', "not an object"),
+        ("PreToolUse", 0, '\0{\0"\0decision"\0:\0"block"\0}', "text before it"),
+        ("PreToolUse", 0, {"novel": 1}, "none of its fields"),
+        ("PreToolUse", 0, {"desicion": "block", "reason": "no"}, "did you mean decision?"),
         ("PreToolUse", 0, {"async": True}, "must wait for a hook that fails closed"),
-        ("PreToolUse", 0, '{"decision": "block", "decision": "approve"}', "given twice"),
+        ("PreToolUse", 0, '{"decision": "block", "decision": "approve"}', "'decision' twice"),
         (
             "PostToolUse",
             0,
@@ -527,15 +533,17 @@ def test_a_hook_that_fails_closed_is_read_strictly(
     assert said.output is None
     assert said.failed == ("malformed" if code == 0 else "exit")
     assert error in (said.error or "")
-    relaxed = read(event, code, stdout)
-    assert relaxed.failed is None
-    if "twice" in error or "start" in error or "fit" in error:
-        assert any(error in warning for warning in relaxed.warnings)
+    assert read(event, code, stdout).failed in (None, "malformed")
 
 
-@pytest.mark.parametrize("stdout", ["", "text", "{}", '{"novel": 1}', permission("allow")])
+@pytest.mark.parametrize("stdout", ["", "text", "[INFO] text", "42", "{}", permission("allow")])
 def test_a_hook_that_fails_closed_may_have_nothing_against_it(stdout: object) -> None:
     assert read("PreToolUse", 0, stdout, strict=True).failed is None
+
+
+def test_raw_control_characters_in_strings_are_read_from_a_hook_that_fails_closed() -> None:
+    said = read("PreToolUse", 0, '{"decision": "block", "reason": "one\ntwo"}', strict=True)
+    assert said.output == {"decision": "deny", "reason": "one\ntwo"}
 
 
 def test_text_with_an_answer_in_it_is_still_the_context_it_is_in_claude_code() -> None:
@@ -651,7 +659,7 @@ def test_what_has_no_effect_is_said() -> None:
 @pytest.mark.parametrize(
     ("event", "answer", "warning"),
     [
-        ("PreToolUse", {"novel": 1}, "novel is not read at the top of an answer to PreToolUse"),
+        ("PreToolUse", {"novel": 1, "reason": "r"}, "novel is not read at the top of an answer to"),
         ("PreToolUse", {"sysMessage": "m"}, "sysMessage is not read at the top of an answer to"),
         ("PreToolUse", {"sysMessage": "m"}, "did you mean systemMessage?"),
         ("PreToolUse", {"desicion": "block"}, "did you mean decision?"),
@@ -687,14 +695,17 @@ def test_what_has_no_effect_is_said() -> None:
         ),
     ],
 )
-def test_every_field_without_effect_is_named_and_fails_no_hook(
+def test_every_field_without_effect_is_named_and_only_a_slip_fails_a_guard(
     event: str, answer: dict[str, Any], warning: str
 ) -> None:
     said = read(event, 0, answer, "")
     assert (said.success, len(said.warnings)) == (True, 1)
     assert warning in said.warnings[0]
     strictly = CLAUDE.read_value(document_of(event), answer, strict=True)
-    assert strictly.failed is None
+    # With a slip of the pen it may have meant to hold the agent back.
+    is_slip = "did you mean" in warning or "; write hookSpecificOutput." in warning
+    assert is_slip <= (strictly.failed == "malformed")
+    assert (strictly.failed is None) is not (is_slip or answer.keys() == {"sysMessage"})
 
 
 def test_what_has_no_effect_in_claude_code_either_is_not_warned_of() -> None:

@@ -5,7 +5,8 @@
      "prompt_response": "Done.", "stop_hook_active": false}
 
 Exit 0 lets the agent end; exit 2 sends it back to work, with stderr as its next prompt. Any other
-exit code, or an exception, means that this script failed, and the agent ends without it.
+exit code, or an exception, means that this script failed, which sends it back too: the settings say
+"onFailure": "block".
 """
 
 import json

@@ -5,7 +5,8 @@
      "llm_response": {"candidates": [{"content": {"role": "model", "parts": ["Hi"]}}]}}
 
 After exit 0 the agent goes on; exit 2 discards the answer, and stderr is the reason. Any other exit
-code, or an exception, means that this script failed, and the agent goes on without it.
+code, or an exception, means that this script failed, and the answer is discarded too: the settings
+say "onFailure": "block".
 """
 
 import json

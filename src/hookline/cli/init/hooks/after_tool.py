@@ -5,8 +5,8 @@
      "tool_input": {"file_path": "app.py", "content": "…"}, "tool_response": {…}}
 
 After exit 0 the agent goes on, and JSON on stdout, if any, is the answer; exit 2 replaces the
-tool's result with stderr. Any other exit code, or an exception, means that this script failed, and
-the agent goes on without it.
+tool's result with stderr. Any other exit code, or an exception, means that this script failed,
+which replaces it too: the settings say "onFailure": "block".
 """
 
 import json

@@ -5,7 +5,7 @@
 
 After exit 0 the agent goes on, and JSON on stdout, if any, is the answer; exit 2 refuses the
 prompt, and stderr is the reason. Any other exit code, or an exception, means that this script
-failed, and the agent goes on without it.
+failed, and the prompt is refused too: the settings say "onFailure": "block".
 """
 
 import json

@@ -7,7 +7,8 @@
 
 After exit 0 the agent goes on, and JSON on stdout, if any, is the answer: it changes the fields of
 llm_request that it names. Exit 2 keeps the request from being sent, and stderr is the reason. Any
-other exit code, or an exception, means that this script failed, and the agent goes on without it.
+other exit code, or an exception, means that this script failed, and the request is not sent either:
+the settings say "onFailure": "block".
 """
 
 import json

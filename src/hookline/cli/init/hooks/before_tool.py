@@ -6,7 +6,7 @@
 
 Exit 0 lets the tool run; exit 2 blocks it, and stderr is the reason. Any
 other exit code, or an exception, means that this script failed, and the
-agent goes on without it.
+tool is blocked too: the settings say "onFailure": "block".
 """
 
 import json

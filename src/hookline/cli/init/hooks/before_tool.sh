@@ -3,8 +3,8 @@
 #   {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeTool",
 #    "tool_name": "run_shell_command", "tool_input": {"command": "ls -l"}}
 # Exit 0 lets the tool run; exit 2 blocks it, and stderr is the reason. Any
-# other exit code means that this script failed, and the agent goes on
-# without it.
+# other exit code means that this script failed, and the tool is blocked
+# too: the settings say "onFailure": "block".
 
 event=$(cat)
 
@@ -13,6 +13,9 @@ event=$(cat)
 # more use jq, or start with `hookline init python`.
 has() {
   printf '%s' "$event" | grep -Eq -e "$1"
+  found=$?
+  [ "$found" -le 1 ] || exit 3 # grep itself failed: nothing was checked
+  return "$found"
 }
 
 block() {

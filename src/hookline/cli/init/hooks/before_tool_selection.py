@@ -4,9 +4,9 @@
     {"session_id": "…", "cwd": "…", "hook_event_name": "BeforeToolSelection",
      "llm_request": {"model": "…", "messages": […]}, "available_tools": ["read_file", "glob"]}
 
-The JSON on stdout names the only tools that the model may use. Any exit code but 0 and 2, or an
-exception, means that this script failed, and the agent goes on without it; exit 2 leaves no tools
-at all.
+The JSON on stdout names the only tools that the model may use. Exit 2 leaves no tools at all; any
+other exit code but 0, or an exception, means that this script failed, and leaves none either: the
+settings say "onFailure": "block".
 """
 
 import json

@@ -11,7 +11,7 @@ counts, with a warning. A word that allows counts only where and as Claude Code 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from hookline.nearest import describe_unread
+from hookline.nearest import Unread, describe_unread
 from hookline.wire.outputs import TYPE_WORDS
 
 Word: TypeAlias = Literal["deny", "ask", "allow"]
@@ -135,6 +135,11 @@ _FOR_CLAUDE_ALONE = frozenset(
 MUTE_EVENTS = frozenset({"PreCompact", "PostCompact", "Notification"})
 
 
+def has_known_field(answer: Mapping[str, Any]) -> bool:
+    """True if Claude Code knows one of the fields at the top of an answer."""
+    return not _KNOWN_AT_TOP.isdisjoint(answer)
+
+
 def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield what Claude Code refuses in an answer, except for decision words."""
     yield from _find_wrong_types("", answer, _TOP_LEVEL)
@@ -151,44 +156,50 @@ def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _find_wrong_types("hookSpecificOutput.decision.", decision, _PERMISSION_FIELDS)
 
 
-def describe_unread_fields(
-    event: str, answer: Mapping[str, Any], *, is_ours: bool
-) -> Iterator[str]:
+def describe_unread_fields(event: str, answer: Mapping[str, Any], *, is_ours: bool) -> Unread:
     """Describe each field of a valid answer that has no effect; ``is_ours`` for an event that we
     have too."""
     own = OWN_FIELDS.get(event, {})
+    slips: list[str] = []
+    others: list[str] = []
+
+    def add(unread: Unread) -> None:
+        slips.extend(unread.slips)
+        others.extend(unread.others)
+
     if not answer.keys() <= _KNOWN_AT_TOP:
         unknown = [
             name for name in answer if name not in _KNOWN_AT_TOP and answer[name] is not None
         ]
+        where = f"at the top of an answer to {event}"
         for name in [name for name in unknown if name in own]:
             unknown.remove(name)
-            yield (
-                f"{name} is not read at the top of an answer to {event}; "
-                f"write hookSpecificOutput.{name}"
-            )
-        where = f"at the top of an answer to {event}"
-        yield from describe_unread(unknown, _KNOWN_AT_TOP, where=where)
+            slips.append(f"{name} is not read {where}; write hookSpecificOutput.{name}")
+        add(describe_unread(unknown, _KNOWN_AT_TOP, where=where))
     if answer.get("terminalSequence") is not None:
-        yield "terminalSequence is only for Claude Code; it has no effect here"
+        others.append("terminalSequence is only for Claude Code; it has no effect here")
     if event in MUTE_EVENTS or event == "SessionEnd":
         dropped = [name for name in ("systemMessage", "stopReason") if answer.get(name)]
         dropped += ["continue"] if answer.get("continue") is False else []
         if event == "SessionEnd" and answer.get("hookSpecificOutput"):
             dropped.append("hookSpecificOutput")
-        yield from describe_unread(dropped, (), where=f"on {event}")
+        add(describe_unread(dropped, (), where=f"on {event}"))
     specific = answer.get("hookSpecificOutput") or {}
     if not specific or event == "SessionEnd":
-        return
+        return Unread(slips, others)
     known = own.keys() | _KNOWN_EVERYWHERE
+    if event == "Notification":
+        # Its schema has a context, which nobody reads.
+        known = known - _CONTEXT.keys()
     unread = [name for name in specific if name not in known and specific[name] is not None]
-    if event == "Notification" and specific.get("additionalContext"):
-        unread.append("additionalContext")
     prefix = "hookSpecificOutput."
-    yield from describe_unread(unread, known, where=f"on {event}", prefix=prefix)
-    for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys()) if is_ours else ():
-        if specific[name] is not None:
-            yield f"{prefix}{name} is only for Claude Code; it has no effect here"
+    add(describe_unread(unread, known, where=f"on {event}", prefix=prefix))
+    others += [
+        f"{prefix}{name} is only for Claude Code; it has no effect here"
+        for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys())
+        if is_ours and specific[name] is not None
+    ]
+    return Unread(slips, others)
 
 
 def _find_wrong_types(

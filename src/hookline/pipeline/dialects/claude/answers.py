@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookline.errors import HooklineError
+from hookline.nearest import join_names
 from hookline.pipeline.dialects.claude.answer_schema import (
     DECIDING_FIELDS,
     EFFECTS,
@@ -19,26 +20,29 @@ from hookline.pipeline.dialects.claude.answer_schema import (
     Word,
     describe_unread_fields,
     find_faults,
+    has_known_field,
     read_decisions,
     weigh,
 )
 from hookline.pipeline.dialects.claude.inputs import name_event
 from hookline.pipeline.dialects.claude.rewrites import read_result, restore_input
 from hookline.pipeline.dialects.document import EventDocument
-from hookline.pipeline.dialects.stdout import HookAnswer
+from hookline.pipeline.dialects.stdout import (
+    REMEDY,
+    HookAnswer,
+    has_every_key,
+    means_answer,
+    parse_strictly,
+)
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
 
 # Plain text on stdout is added to what the model reads on these.
-_TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
+TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
 _NEEDS_REASON = frozenset({"Stop", "SubagentStop"})
 _NO_REASON = "Blocked by hook"
 
 _BEFORE_TEXT = re.compile(r"\A[\s\ufeff]+")
-# An object of an answer somewhere in a text, perhaps in a JSON string.
-_ANSWER_WITHIN = re.compile(
-    r"""[{,]\s*\\*["']?(?:decision|continue|hookSpecificOutput|permissionDecision)\\*["']?\s*:"""
-)
 _TERMINAL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -56,7 +60,9 @@ def read_command_answer(
     if reading.event == "WorktreeCreate":
         return _read_worktree(hook_name, exit_code, stdout, stderr)
     text = _BEFORE_TEXT.sub("", stdout)
-    answer, problem = reading.parse(text) if text.startswith("{") else (None, None)
+    # Exit code 2 blocks whatever stdout says, so only what looks like an object is read there.
+    is_read = exit_code == 0 or text.startswith("{")
+    answer, problem = reading.parse(text) if is_read else (None, None)
     if exit_code == 2:
         return reading.block(answer, problem, stderr, hook_name)
     if exit_code != 0 and (strict or answer is None):
@@ -67,7 +73,7 @@ def read_command_answer(
         error = f"exited with code {exit_code}" + (f": {first}" if first else "")
         return HookAnswer(success=False, failed="exit", error=error)
     if problem is not None:
-        return _fail(f"{problem}; print one JSON object and nothing else")
+        return _fail(f"{problem}; {REMEDY}")
     if answer is not None:
         return reading.answer(answer)
     return reading.take_text(text.rstrip())
@@ -96,7 +102,12 @@ class _Reading:
         self.for_user: list[str] = []
 
     def parse(self, text: str) -> tuple[dict[str, Any] | None, str | None]:
-        """Parse a text; return its object, or what is wrong with it."""
+        """Parse a text; return its object, or what is wrong with it, or neither for plain text."""
+        if self.strict:
+            said = parse_strictly(text)
+            return said.object, said.garbled and f"its answer {said.garbled}"
+        if not text.startswith("{"):
+            return None, None
         try:
             value = codec.decode(text)
         except codec.DecodeError as error:
@@ -108,7 +119,7 @@ class _Reading:
             if value.get("async") is True:
                 return value, None
             return None, f"its answer cannot be read: {error}"
-        if "\\u00" in text or any(text.count(f'"{name}"') > 1 for name in DECIDING_FIELDS):
+        if not has_every_key(text, value):
             value = self._keep_stricter(text, value)
         return value, None
 
@@ -120,6 +131,8 @@ class _Reading:
                     "its answer says async, but the agent must wait for a hook that fails closed"
                 )
             return HookAnswer(success=True, warnings=tuple(self.warnings))
+        if self.strict and answer and not has_known_field(answer):
+            return _fail(f"none of its fields is one of Claude Code's: {join_names([*answer])}")
         decisions = read_decisions(self.event, answer)
         faults = self._find_faults(answer, decisions)
         if not faults:
@@ -153,12 +166,10 @@ class _Reading:
 
     def take_text(self, text: str) -> HookAnswer:
         """Apply a text that a hook printed with exit code 0."""
-        if _ANSWER_WITHIN.search(text.replace("\0", "")):
-            doubt = "Claude Code reads an answer only at the start of stdout, print nothing else"
-            if self.strict:
-                return _fail(f"its answer is not clear: {doubt}")
-            self.warnings.append(f"{doubt}; this answer is read as text")
-        if text and self.event in _TEXT_EVENTS:
+        if not self.strict and means_answer(text):
+            unread = "Claude Code reads an answer only at the start of stdout, print nothing else"
+            self.warnings.append(f"{unread}; this answer is read as text")
+        if text and self.event in TEXT_EVENTS:
             self.context.append(text)
         return self._make_answer(success=True, output_format="text")
 
@@ -182,7 +193,7 @@ class _Reading:
             )
         except (ValueError, RecursionError):
             return value
-        self.doubts += [f"{n} is given twice, the stricter one counts" for n in sorted(repeated)]
+        self.warnings += [f"{n} is given twice; the stricter one counts" for n in sorted(repeated)]
         return stricter if repeated else value
 
     def _find_faults(self, answer: Mapping[str, Any], decisions: Decisions) -> list[str]:
@@ -198,7 +209,9 @@ class _Reading:
         """Translate a valid answer into native words; return what keeps it from being applied."""
         is_ours = not isinstance(self.document.event, ClaudeEventName)
         self.warnings += decisions.warnings
-        self.warnings += describe_unread_fields(self.event, answer, is_ours=is_ours)
+        unread = describe_unread_fields(self.event, answer, is_ours=is_ours)
+        self.warnings += unread.others
+        self.doubts += unread.slips
         specific = answer.get("hookSpecificOutput") or {}
         if self.event == "SessionEnd" or (blocking and self.event.startswith("Elicitation")):
             specific = {}

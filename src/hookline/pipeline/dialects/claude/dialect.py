@@ -8,7 +8,11 @@ from typing import Any
 
 from hookline.errors import HooklineError
 from hookline.fired import Target
-from hookline.pipeline.dialects.claude.answers import read_command_answer, read_object
+from hookline.pipeline.dialects.claude.answers import (
+    TEXT_EVENTS,
+    read_command_answer,
+    read_object,
+)
 from hookline.pipeline.dialects.claude.inputs import find_failure, show_call, write_document
 from hookline.pipeline.dialects.claude.names import (
     CALL_EVENTS,
@@ -66,6 +70,7 @@ class ClaudeDialect:
     time_unit = "seconds"
     has_conditions = True
     background_keys: tuple[str, ...] = ("async", "asyncRewake")
+    text_events = TEXT_EVENTS
 
     def event_for(self, key: str) -> EventName | None:
         """The event that hookline fires for one of Claude Code's names."""

@@ -8,7 +8,7 @@ rule itself cannot be read, or if a shell could turn the command into one that t
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +16,9 @@ import msgspec
 
 from hookline.pipeline.dialects.tools import LEGACY_NAMES, locate
 from hookline.pipeline.matcher import Match, MatchTimeout, compile_expression
+from hookline.shell.commands import split_commands
+from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import (
-    REDIRECTIONS,
     Pattern,
     Token,
     Unmade,
@@ -36,29 +37,6 @@ _PATHS = ("file_path", "notebook_path", "path")
 # Tool -> the field that a rule's pattern is compared with, and its default.
 _NAMED = {"Agent": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
 
-# Programs that run the command after their options.
-_WRAPPERS = frozenset(
-    {
-        *("sudo", "doas", "env", "timeout", "nohup", "nice", "ionice", "setsid", "stdbuf", "time"),
-        *("command", "builtin", "exec", "xargs", "parallel", "watch", "flock", "chroot", "find"),
-        *("strace", "ltrace", "caffeinate", "unbuffer", "busybox", "toybox", "chrt", "taskset"),
-        *("systemd-run", "unshare", "nsenter", "su", "runuser", "script", "setarch"),
-    }
-)
-_SHELLS = frozenset({"sh", "bash", "rbash", "dash", "zsh", "ksh", "fish", "ash"})
-# Programs that run an argument as shell code -> the option for it.
-_TELLING: Mapping[str, str] = {
-    **dict.fromkeys((*_SHELLS, "su", "runuser", "script", "flock", "sg"), "-[^-]*c|--command"),
-    **dict.fromkeys(("eval", "trap", "watch", "parallel"), ""),
-    "env": "-[^-]*S|--split",
-}
-# Programs that run stdin as shell code -> the option for it.
-_LISTENING: Mapping[str, str] = {
-    **dict.fromkeys(_SHELLS, "-[^-]*s"),
-    **dict.fromkeys(("sudo", "doas"), "-[^-]*[si]|--shell|--login"),
-    **dict.fromkeys(("su", "runuser"), ""),
-}
-_WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")
 _OPEN_FILES = ("/dev/", "/proc/")
 _MOST_DEPTH = 8
 _MOST_WRAPPED_WORDS = 200
@@ -217,10 +195,9 @@ class _Commands:
             return True
         if _matches_text(self._pattern, command) or not is_readable(command):
             return True
-        tokens = read_tokens(command)
-        if self._is_longer and any(map(_is_substituted, tokens)):
+        if self._is_longer and any(map(_is_substituted, read_tokens(command))):
             return True
-        return any(self._is_covered(words, depth) for words in split_commands(tokens))
+        return any(self._is_covered(c.words, depth) for c in split_commands(command) if c.words)
 
     def _is_covered(self, words: Sequence[Word], depth: int) -> bool:
         # Only the shell knows which words these become.
@@ -228,9 +205,9 @@ class _Commands:
             return True
         texts = [word.fill({}) for word in words]
         written = [word.written for word in words]
-        program = os.path.basename(texts[0])
+        name, program = os.path.basename(texts[0]), find_in_table(texts[0])
         # A command that begins with an option follows ``time``, a word of the shell's grammar.
-        is_wrapped = program in _WRAPPERS or program.startswith("-")
+        is_wrapped = (program is not None and program.is_wrapper) or name.startswith("-")
         if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
             return True
         for at in range(len(words) if is_wrapped else 1):
@@ -238,13 +215,18 @@ class _Commands:
                 return True
             if self._is_run_by_shell(words[at:], texts[at:], depth):
                 return True
-        if program == "xargs":
-            runners = {self._words[0], *_WRAPPERS, *_SHELLS, *_TELLING}
+        if name == "xargs":
             own = itertools.takewhile(lambda text: text.startswith("-"), texts[1:])
             is_placed = any(text.startswith(("-i", "--replace")) for text in own)
             is_placed = is_placed or any(text.startswith("-I") for text in texts)
-            return is_placed or not runners.isdisjoint(map(os.path.basename, texts[1:]))
-        return program == "parallel" and ":::" not in texts
+            return is_placed or any(map(self._is_runner, texts[1:]))
+        return name == "parallel" and ":::" not in texts
+
+    def _is_runner(self, text: str) -> bool:
+        """True if a program may run a covered command with the arguments that xargs adds."""
+        program = find_in_table(text)
+        is_known = program is not None and (program.is_wrapper or program.runs_shell_code)
+        return is_known or os.path.basename(text) == self._words[0]
 
     def _matches_words(self, words: Sequence[str]) -> bool:
         text = " ".join(words)
@@ -253,68 +235,52 @@ class _Commands:
 
     def _is_run_by_shell(self, words: Sequence[Word], texts: Sequence[str], depth: int) -> bool:
         """True if a shell runs a covered command from its arguments, or may from stdin."""
-        program, arguments = os.path.basename(texts[0]), list(texts[1:])
+        name, arguments = os.path.basename(texts[0]), list(texts[1:])
+        program = find_in_table(name) or Program()
         options = [text for text in arguments if text.startswith("-")]
-        is_shell, leading = program in _SHELLS, []
-        if _has_option(_TELLING.get(program), options):
+        if program.runs_shell_code and _has_option(options, program.code):
             # An option may have its value in the same word.
-            told = [value for text in options for value in (text[2:], text.partition("=")[2])]
-            told += [text for text in arguments if not text.startswith("-")]
-            if program == "eval":
-                told = [" ".join(arguments)]
-            if any(map(_is_made, words)) or any(self.are_covered(t, depth + 1) for t in told):
+            codes = [value for text in options for value in (text[2:], text.partition("=")[2])]
+            codes += [text for text in arguments if not text.startswith("-")]
+            if name == "eval":
+                codes = [" ".join(arguments)]
+            if any(map(_is_made, words)) or any(self.are_covered(c, depth + 1) for c in codes):
                 return True
-            if not is_shell:
+            if not program.is_shell:
                 return False
+        leading: list[str] = []
         while arguments and arguments[0].startswith(("-", "+")):
             leading.append(arguments.pop(0))
-            if _WITH_VALUE.fullmatch(leading[-1]) or (not is_shell and leading[-1] == "-u"):
+            if _takes_value(leading[-1], program):
+                # It may be an option after all.
+                leading += arguments[:1]
                 del arguments[:1]
-        if _has_option(_LISTENING.get(program), leading):
+        if _has_option(leading, program.stdin):
             return True
-        if not is_shell and program not in (".", "source"):
+        if not program.is_shell and name not in (".", "source"):
             return False
         if not arguments or arguments[0].startswith(_OPEN_FILES) or self._matches_words(arguments):
             return True
-        return not is_shell and _is_made(words[1])
+        return not program.is_shell and _is_made(words[1])
 
 
-def split_commands(tokens: Sequence[Token]) -> Iterator[list[Word]]:
-    """Yield the words of each command of a text, commands inside a word before the one around
-    them, without leading assignments and redirections."""
-    around: list[list[Word]] = []
-    now: list[Word] = []
-    is_redirected = False
-    finished: list[list[Word]] = []
-    for token in tokens:
-        if isinstance(token, Word):
-            if token.is_body:
-                continue
-            if is_redirected:
-                is_redirected = False
-                continue
-            if token.begins and now:
-                finished.append(now)
-                now = []
-            if now or not token.assigned:
-                now.append(token)
-        elif token in REDIRECTIONS:
-            is_redirected = True
-        elif token == "(":
-            around.append(now)
-            now, is_redirected = [], False
-        elif token == ")":
-            finished.append(now)
-            now = around.pop() if around else []
-        else:
-            finished.append(now)
-            now, is_redirected = [], False
-    yield from (words for words in (*finished, now, *around) if words)
+def _takes_value(option: str, program: Program) -> bool:
+    """True if the word behind an option is its value; letters may be joined to it."""
+    is_last = not option.startswith("--") and f"-{option[-1:]}" in program.valued
+    return is_last or option in program.valued
 
 
-def _has_option(pattern: str | None, options: Sequence[str]) -> bool:
-    """True if one of the options fits; an empty pattern needs no option."""
-    return pattern is not None and any(re.match(pattern, text) for text in ("", *options))
+def _has_option(options: Sequence[str], names: Sequence[str] | None) -> bool:
+    """True if an option is one of these names, also joined to others or cut short; no names need no
+    option, and None is never there."""
+    if not names:
+        return names is not None
+    letters = {name[1] for name in names if not name.startswith("--")}
+    short = [option for option in options if option[:1] == "-" != option[1:2]]
+    long = [option.partition("=")[0] for option in options if option[:2] == "--" and option[2:]]
+    return any(map(letters.intersection, short)) or any(
+        name.startswith(option) for name in names for option in long
+    )
 
 
 def _is_substituted(token: Token) -> bool:

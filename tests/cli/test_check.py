@@ -15,6 +15,7 @@ from hookline.check.fixing import Change
 from hookline.cli.check import _describe_lines
 from hookline.cli.screen import width_of
 from hookline.places import user_config_dir
+from hookline.trust.store import TrustStore
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,
@@ -360,8 +361,8 @@ def test_only_the_projects_settings_are_checked_if_asked(project: Project, call:
         found = call("check", "--json", *here, *arguments).document["findings"]
         return sorted({finding["rule"] for finding in found})
 
-    assert files() == ["timeout-seconds", "unknown-key"]
-    assert files("--only", "project") == ["timeout-seconds"]
+    assert files() == ["open", "timeout-seconds", "unknown-key"]
+    assert files("--only", "project") == ["open", "timeout-seconds"]
     assert files("--only", "user") == ["unknown-key"]
     assert files("--only", "project", "--settings", str(users)) == ["unknown-key"]
 
@@ -423,15 +424,19 @@ def test_settings_that_are_only_the_users_need_no_trust(project: Project, call: 
     assert done.out == "1 hook in 1 file: no problems\n"
 
 
-def test_a_record_of_trust_that_cannot_be_read_is_warned_of(
-    project: Project, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.settings(settings("BeforeAgent", command_hook("true")))
-    monkeypatch.setenv("HOOKLINE_STATE_DIR", "relative")
+def test_a_record_of_trust_that_cannot_be_read_is_warned_of(project: Project, call: Call) -> None:
+    project.script("hooks/ok.sh", "#!/bin/sh\n")
+    project.settings(settings("BeforeAgent", command_hook("hooks/ok.sh")))
+    assert call("trust", "--yes", "--cwd", str(project.path)).status == 0
+    kept = TrustStore().read(str(project.path))
+    assert kept is not None
+    document = Path(kept.folder, "review.json")
+    document.chmod(0o600)
+    document.write_text("{")
     done = call("check", "--cwd", str(project.path))
     assert (done.status, done.out) == (0, "1 hook in 1 file: no problems\n")
     assert done.err.startswith("warning: ")
-    assert "must be an absolute path" in done.err
+    assert "review.json is damaged" in done.err
 
 
 def test_claude_codes_files_are_those_of_the_layer_that_is_asked_for(
@@ -456,7 +461,7 @@ def test_claude_codes_files_are_those_of_the_layer_that_is_asked_for(
 def test_trust_is_no_matter_while_there_are_errors(project: Project, call: Call) -> None:
     project.settings(settings("BeforeAgent", command_hook("./gone.sh")))
     done = call("check", "--cwd", str(project.path))
-    assert done.out.endswith("1 hook in 1 file: 1 error\n")
+    assert done.out.endswith("1 hook in 1 file: 1 error, 1 hint\n")
 
 
 def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:
@@ -554,7 +559,9 @@ def test_the_hooks_of_the_examples_are_beyond_reproach(call: Call) -> None:
         # An example with an agent brings tools of its own, which nobody else knows.
         has_tools = Path(folder, "agent.py").exists()
         known = {"warm", "matcher-tool"} if has_tools else {"warm"}
-        assert [f for f in document["findings"] if f["rule"] not in known] == []
+        findings = [f for f in document["findings"] if f["rule"] not in known]
+        # Claude Code's users write short commands into its settings, which are no guards.
+        assert [f for f in findings if (f["rule"], f["severity"]) != ("open", "hint")] == []
 
 
 def test_check_loads_no_terminal_no_engine_and_no_regex(project: Project) -> None:
@@ -587,7 +594,8 @@ def test_two_at_once_do_no_harm(flawed: Project) -> None:
 
 
 def test_what_is_left_to_do_is_said_until_it_is_done(project: Project) -> None:
-    project.settings(settings("BeforeAgent", command_hook("true")))
+    project.script("hooks/ok.sh", "#!/bin/sh\n")
+    project.settings(settings("BeforeAgent", command_hook("hooks/ok.sh")))
     todo = "the project's hooks run after you trust them with `hookline trust`\n"
     summary = "1 hook in 1 file: no problems\n"
     assert hookline("check", cwd=project.path).out == summary + todo

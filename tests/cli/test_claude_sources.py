@@ -152,8 +152,8 @@ def test_trust_shows_what_would_be_sent_and_asked(call: Call, claude: Project) -
     claude.script("guard.sh", "#!/bin/sh\n")
     hook = http(name="sent", headers={"X-Key": "$KEY"}, allowedEnvVars=["KEY"])
     claude.settings(hooks(hook, PROMPT, GUARD, env={"A": "1"}), file=PROJECT_FILE)
-    done = call("trust", "--claude", "--yes", "--accept-uncovered")
-    assert done.status == 0
+    done = call("trust", "--claude", "--yes")
+    assert done.status == 0, done.err
     for shown in (
         "sends the event to https://example.org/hook",
         "X-Key: $KEY",
@@ -173,7 +173,8 @@ def test_trust_shows_what_would_be_sent_and_asked(call: Call, claude: Project) -
 def test_trust_shows_every_file_of_a_plugin_that_the_project_names(
     call: Call, claude: Project
 ) -> None:
-    folder = plugin(claude.path.parent / "plug", hooks("true"), files={"lib/deep.py": "x = 1\n"})
+    files = {"run": "", "lib/deep.py": "x = 1\n"}
+    folder = plugin(claude.path.parent / "plug", hooks("${CLAUDE_PLUGIN_ROOT}/run"), files=files)
     claude.settings({"plugins": ["../plug"], "hooks": {"tools": {"my_shell": "Bash"}}})
     done = call("trust", "--yes")
     assert done.status == 0
@@ -237,7 +238,7 @@ def test_settings_of_claude_codes_that_are_given_stay_as_they_are(
 def test_untrust_finds_a_project_of_claude_codes_from_below(call: Call, claude: Project) -> None:
     below = claude.path / "src"
     below.mkdir()
-    assert call("trust", "--claude", "--yes", "--accept-uncovered").status == 0
+    call("trust", "--claude", "--yes")
     done = call("untrust", "--claude", "--json", "--cwd", str(below))
     assert done.document == {"project": str(claude.path), "was_trusted": True}
 

@@ -194,8 +194,9 @@ def test_two_fields_for_one_of_the_host_s_are_no_event(call: Call, project: Proj
 
 
 def test_check_reads_claude_codes_files_when_asked(call: Call, project: Project) -> None:
-    hook = {"type": "command", "command": "true", "tiemout": 5}
-    on_claude(project, PreToolUse={"matcher": "Bash", "hooks": [hook]}, TaskCreated="true")
+    project.script("hooks/ok.sh", "#!/bin/sh\n")
+    hook = {"type": "command", "command": "hooks/ok.sh", "tiemout": 5}
+    on_claude(project, PreToolUse={"matcher": "Bash", "hooks": [hook]}, TaskCreated="hooks/ok.sh")
     place = ".claude/settings.json"
     done = call("check")
     assert (done.status, done.err) == (1, "")

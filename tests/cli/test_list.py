@@ -89,7 +89,8 @@ def test_the_document_has_every_hook(layered: Project, call: Call) -> None:
         "enabled": True,
         "disabled_by": None,
         "trusted": False,
-        "uncovered": [],
+        "open": "",
+        "from_copy": False,
         "managed": False,
         "sequential": False,
         "timeout": 1500,
@@ -235,14 +236,16 @@ def test_what_a_hook_did_last_is_shown_where_a_trace_is_kept(
 ) -> None:
     refusing = command_hook("echo no keys here >&2; exit 2", name="no-keys")
     project.settings(settings("BeforeTool", refusing, command_hook("true", name="other")))
-    hookline("trust", "--yes", cwd=project.path)
+    accepted = ("--accept-open", "no-keys", "--accept-open", "other")
+    assert hookline("trust", "--yes", *accepted, cwd=project.path).status == 0
     monkeypatch.setenv("HOOKLINE_TRACE", "1")
     fired = ("fire", "BeforeTool", "--tool", "x", "--tool-input", "{}")
     assert hookline(*fired, cwd=project.path).status == 2
     done = hookline("list", cwd=project.path)
-    assert re.fullmatch(
-        r"    last run       deny     (just now|\d+ seconds? ago), 0 ms: no keys here",
-        timeless(done.out.splitlines()[3]),
+    assert re.search(
+        r"^    last run +deny +(just now|\d+ seconds? ago), 0 ms: no keys here$",
+        timeless(done.out),
+        re.MULTILINE,
     )
     last = hookline("list", "--json", cwd=project.path).document["hooks"][0]["last"]
     assert (last["decision"], last["reason"]) == ("deny", "no keys here")
@@ -355,19 +358,19 @@ def test_a_prompt_is_shown_up_to_a_length(project: Project, call: Call, length: 
 
 
 def test_the_document_says_why_a_hook_blocks(project: Project, call: Call) -> None:
-    guard = command_hook("./guard.sh", name="guard", onFailure="block")
-    project.settings(settings("BeforeTool", guard))
+    """A user's guard that would start a file of the project that nobody has reviewed."""
     project.script("guard.sh", "#!/bin/sh\n")
-    assert call("trust", "--yes", "--cwd", str(project.path)).status == 0
-    project.settings({"hooks": {}})
-    (hook,) = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
-    assert (hook["type"], "command" in hook) == ("withheld", False)
-    assert "no longer in the project's settings" in hook["why"]
+    guard = command_hook(f"{project.path}/guard.sh", name="guard", onFailure="block")
+    user_settings(settings("BeforeTool", guard))
+    hooks = call("list", "--json", "--cwd", str(project.path)).document["hooks"]
+    (withheld,) = [hook for hook in hooks if hook["type"] == "withheld"]
+    assert "command" not in withheld
+    assert "it starts a file of the project, and nobody has reviewed it" in withheld["why"]
     shown = call("list", "--cwd", str(project.path)).out
-    assert ["why", "project", *hook["why"].split()] == shown.splitlines()[2].split()
-    assert shown.splitlines()[3:] == [
-        "",
-        "1 hook: 1 blocks",
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["why", "user", *withheld["why"].split()] in lines
+    assert shown.splitlines()[-2:] == [
+        "2 hooks: 1 not trusted, 1 blocks",
         "review the project's hooks with `hookline trust`; they run after you trust them",
     ]
 

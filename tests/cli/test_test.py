@@ -289,7 +289,7 @@ def test_tests_are_no_part_of_the_trace(
 ) -> None:
     monkeypatch.setenv("HOOKLINE_TRACE", "1")
     run(call, keys)
-    assert not Path(os.environ["XDG_STATE_HOME"], "hookline").exists()
+    assert not list(Path(os.environ["XDG_STATE_HOME"]).rglob("trace*"))
 
 
 def test_what_a_hook_says_cannot_steer_the_terminal(call: Call, project: Project) -> None:

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.runner.invocation import make_shell_argv
 from hookline.shell.programs import argv_of, find_user_config, hook_variables, started_by
+from hookline.trust.review import review
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import Redaction
+from hookline.wire.hooks import HookSource, Redaction
+from tests.harness.scratch import Project
 from tests.pipeline.runner.claude_hooks import INPUT, claude_hook, run_claude
 from tests.pipeline.runner.planned import run_one, script
 
@@ -254,6 +257,26 @@ async def test_the_exec_form_starts_the_program_itself(tmp_path: Path) -> None:
     hook = claude_hook(sys.executable, args=("-c", program, "${CLAUDE_PROJECT_DIR}/x y", "*"))
     [result] = await run_claude(hook, cwd=tmp_path)
     assert result.stdout == f"{os.getpid()} {tmp_path}/x y *\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "is_open"),
+    [
+        ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh", None, False),
+        ("sh", ("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh",), False),
+        ('cat | "$CLAUDE_PLUGIN_ROOT"/hooks/x.sh --strict', None, True),
+    ],
+)
+def test_a_review_finds_the_script_that_a_plugins_command_names(
+    project: Project, command: str, args: tuple[str, ...] | None, is_open: bool
+) -> None:
+    project.script("plug ins/guard/hooks/x.sh", "#!/bin/sh\n")
+    root = project.path / "plug ins" / "guard"
+    hook = claude_hook(command, source=HookSource.PROJECT, plugin_root=str(root), args=args)
+    event = HookEventName.BEFORE_TOOL
+    entry = HookRegistryEntry(event=event, hook=hook, matches=lambda _name: True)
+    (found,) = review([entry], project_dir=str(project.path), cwd=str(project.path)).review.hooks
+    assert (found.files, bool(found.open)) == (("plug ins/guard/hooks/x.sh",), is_open)
 
 
 def test_checks_and_measurements_find_that_script_too() -> None:

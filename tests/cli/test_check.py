@@ -361,8 +361,8 @@ def test_only_the_projects_settings_are_checked_if_asked(project: Project, call:
         found = call("check", "--json", *here, *arguments).document["findings"]
         return sorted({finding["rule"] for finding in found})
 
-    assert files() == ["open", "timeout-seconds", "unknown-key"]
-    assert files("--only", "project") == ["open", "timeout-seconds"]
+    assert files() == ["timeout-seconds", "unknown-key"]
+    assert files("--only", "project") == ["timeout-seconds"]
     assert files("--only", "user") == ["unknown-key"]
     assert files("--only", "project", "--settings", str(users)) == ["unknown-key"]
 
@@ -461,7 +461,7 @@ def test_claude_codes_files_are_those_of_the_layer_that_is_asked_for(
 def test_trust_is_no_matter_while_there_are_errors(project: Project, call: Call) -> None:
     project.settings(settings("BeforeAgent", command_hook("./gone.sh")))
     done = call("check", "--cwd", str(project.path))
-    assert done.out.endswith("1 hook in 1 file: 1 error, 1 hint\n")
+    assert done.out.endswith("1 hook in 1 file: 1 error\n")
 
 
 def test_an_empty_folder_says_where_hooks_are_written(project: Project) -> None:

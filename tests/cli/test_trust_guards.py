@@ -74,7 +74,7 @@ def test_after_a_review_the_guards_tests_run_from_the_copy(guarded: Project) -> 
     test = {"event": "BeforeTool", "tool": "write_file", "tool_input": {}}
     guarded.settings({**test, "expect": {"decision": "deny"}}, file="guard.hooktest.json")
     done = hookline("trust", "--yes", cwd=guarded.path)
-    assert (done.status, done.out.endswith("1 test passed, from the copy\n")) == (0, True)
+    assert (done.status, "\n1 test passed, from the copy; " in done.out) == (0, True)
     guarded.script("hooks/guard.sh", PASSING)
     done = hookline("trust", "--yes", cwd=guarded.path)
     assert "of 1 test from the copy these fail: guard" in done.err

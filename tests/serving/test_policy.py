@@ -186,7 +186,9 @@ async def test_an_entry_edited_on_the_worker_waits_for_its_review(
     reviewed(project)
     with worker(project.path, url, trusted=False) as serving:
         async with NatsMessageBus.from_url(url) as bus:
-            project.settings({"hooks": on_every_event(command("true", name="guard"))})
+            (project.path / "other").mkdir()
+            write_script(project.path / "other" / "pass.sh", "exit 0")
+            project.settings({"hooks": on_every_event(command("other/pass.sh", name="guard"))})
             serving.wait_until_said("the last good ones stay in force")
             kept = await fire(bus)
             assert hookline("trust", "--yes", cwd=project.path).status == 0

@@ -111,11 +111,13 @@ def check_open(checked: Checked) -> Iterator[Finding]:
             demand.is_met_by(site.entry) for demand in checked.required
         )
         why = found.open or (found.detached if is_guard else "")
-        if not why:
+        if not why or found.form.is_missing:
+            continue
+        names_something = bool(found.form.named or not found.form.open)
+        if not (is_guard or names_something):
             continue
         severity = Severity.HINT
         if is_guard:
-            names_something = found.form.named or not found.form.open
             severity = Severity.ERROR if names_something else Severity.WARNING
         what = f"no review vouches for what it starts: {why}"
         is_movable = is_guard and not found.form.named
@@ -130,14 +132,11 @@ def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> t
     hook, command = site.hook, site.hook.command
     if hook.args is not None or "\n" in command or hook.plugin_root is not None:
         return ()
-    from hookline.shell.plain import NotPlainError, read_plain
+    from hookline.shell.programs import plain_words
     from hookline.shell.tokens import quote_variables
 
-    try:
-        read_plain(command)
-    except NotPlainError:
-        pass
-    else:
+    # Only what a shell interprets: a script around `make` would hide that it is open.
+    if plain_words(command, {}) is not None:
         return ()
     is_claude = hook.dialect == "claude"
     own = ".claude/hooks" if is_claude else ".hookline/hooks"

@@ -34,7 +34,6 @@ _PRINT = "print"
 EXAMPLES = (
     "hookline trust",
     "hookline trust --yes",
-    "hookline trust --yes --accept-open format",
     "hookline trust --check",
     "hookline trust --digest",
     "hookline trust --claude",
@@ -238,7 +237,8 @@ def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> Non
         screen.warning(f"of {count(len(tests), 'test')} from the copy these fail: {names}")
         screen.line(f"`hookline test{where}` shows why")
     else:
-        screen.line(f"{count(len(tests), 'test')} passed, from the copy")
+        passed = f"{count(len(tests), 'test')} passed, from the copy"
+        screen.line(f"{passed}; `hookline test{where}` runs them again")
 
 
 def _tell_unchanged(

@@ -155,6 +155,8 @@ class FolderTrust:
                 entry, reviews, is_on=is_on(entry.hook), is_required=is_required(entry)
             )
             looks[id(entry.hook)] = look
+            if look.hook is not None and (fault := self._find_fault(look)) is not None:
+                notices += [] if look.is_guard else [_tell_held_back(look, fault)]
             if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
                 is_off = look.is_guard and not is_on(entry.hook)
                 why = "the project's settings disable it" if is_off else ""
@@ -183,8 +185,19 @@ class FolderTrust:
         return [signature(folder) for folder in self.files]
 
     def restore(self) -> None:
-        """Go back to the hooks that were in use before."""
+        """Go back to the hooks that were in use before; those whose review was taken back meanwhile
+        do not run."""
+        self._hold_back(self._before, self._reviews)
         self._now = self._before
+
+    def _hold_back(self, in_use: _InUse, reviews: Sequence[KeptReview]) -> None:
+        """Keep the hooks from running that these reviews do not have any more."""
+        project = os.path.realpath(self._project_dir)
+        for look in in_use.looks.values():
+            if look.kept is None or look.kept.review.project != project:
+                continue
+            if not any(kept.review.find(look.described) for kept in reviews):
+                look.fault = "its review was taken back"
 
     def adopt(self, hook: HookConfig) -> bool:
         """True if code may register a hook for the project: only if all of it is trusted."""
@@ -229,6 +242,9 @@ class FolderTrust:
         if isinstance(hook, WithheldHook):
             return hook.why
         now = self._now
+        if self.is_stale():
+            # Until the settings are read again, at the next event.
+            self._hold_back(now, self._read_reviews(self._project_dir)[0])
         looks = now.find(hook) or self._before.find(hook)
         if not looks:
             identity = hook.identity() if _is_of_project(hook) else None
@@ -727,6 +743,17 @@ def _tell_kept(guard: ReviewedHook, kept: KeptReview, why: str, file: str | None
         message=f"{guard.event} {guard.name}: {why}",
         consequence=f"it goes on guarding as it was reviewed on {kept.review.trusted_at}",
         remedy=_DECIDES,
+    )
+
+
+def _tell_held_back(look: _Look, fault: str) -> Problem:
+    return Problem(
+        kind="untrusted",
+        file=look.entry.file or look.ground.real,
+        line=look.entry.line,
+        message=f"{look.entry.event.value} {look.entry.name}: {fault}",
+        consequence="it does not run",
+        remedy=_REVIEW,
     )
 
 

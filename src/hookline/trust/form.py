@@ -52,12 +52,14 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a command is started. It is closed unless ``open`` says why it is not.
 
     ``script`` is the file of the project that is started, ``interpreter`` the program from outside
-    that runs it, with its flags; () if the system executes it. ``named`` are the files and folders
-    of the project that its words name, ``remedy`` is the closed form that would do.
+    that runs it, with its flags; () if the system executes it. ``named`` are the files of the
+    project that its words name, ``remedy`` is the closed form that would do. With ``is_missing``
+    what it starts is not there.
     """
 
     open: str = ""
     remedy: str = ""
+    is_missing: bool = False
     interpreter: tuple[str, ...] = ()
     script: str = ""
     arguments: tuple[Argument, ...] = ()
@@ -89,6 +91,10 @@ class _OpenError(Exception):
     """A command is not closed; the message says why."""
 
 
+class _MissingError(_OpenError):
+    """What a command starts is not there."""
+
+
 def read_form(hook: CommandHook, event: str, ground: Ground, *, cwd: str) -> Form:
     """Return the form of a command as it is now. Nothing is executed."""
     return _Reader(hook, event, ground, cwd).read()
@@ -115,7 +121,9 @@ class _Reader:
             return self._read_words(self._make_words())
         except _OpenError as found:
             named = tuple(dict.fromkeys(self._find_named()))
-            return Form(open=str(found), remedy=self._suggest(named), named=named)
+            is_missing = isinstance(found, _MissingError)
+            remedy = "" if is_missing else self._suggest(named)
+            return Form(open=str(found), remedy=remedy, named=named, is_missing=is_missing)
 
     def _make_words(self) -> list[str]:
         hook = self._hook
@@ -145,7 +153,8 @@ class _Reader:
         if interpreter is None:
             if at:
                 raise _OpenError(f"{words[0]} starts {words[1]}")
-            script = self._find_file(words[0])
+            # Without a slash it is looked for on the PATH.
+            script = self._find_file(words[0]) if "/" in words[0] else None
             if script is None:
                 raise _OpenError(f"runs {words[0]} from outside the project")
             before = self._find_runner(script)
@@ -232,10 +241,12 @@ class _Reader:
             folders = {"cwd": self._cwd, "project_dir": self._ground.project_dir}
             place = os.path.join(self._cwd, resolve_relative(word, hook, **folders))
         name = self._ground.name_of(place)
-        if name is None or not os.path.isfile(place):
-            if name is not None and os.path.lexists(place):
-                raise _OpenError(f"{word} is no regular file")
+        if name is None:
             return None
+        if not os.path.lexists(place):
+            raise _MissingError(f"there is no {word} in the project")
+        if not os.path.isfile(place):
+            raise _OpenError(f"{word} is no regular file")
         return name
 
     def _find_name(self, part: str) -> str | None:

@@ -78,7 +78,7 @@ class CommandRunner:
         if unknown := find_user_config(hook):
             error = f"{unknown} in its command has no value here; write the value in its place"
             return failed_result(hook, document, "spawn", error)
-        warnings = [*_make_folder(hook.plugin_data)]
+        warnings = [*_make_folder(hook.plugin_data, "the plugin's data folder")]
         given = DIALECTS[hook.dialect].variables(context.session_id)
         hidden = tuple((name, None) for name, value in given.items() if value is None)
         in_dialect = {name: value for name, value in given.items() if value is not None}
@@ -119,7 +119,7 @@ class CommandRunner:
         warnings = _describe_left_out(env.left_out)
         if context.hook_state is not None and context.hook_state not in self._folders:
             self._folders.add(context.hook_state)
-            warnings += _make_folder(context.hook_state)
+            warnings += _make_folder(context.hook_state, "the folder for what hooks write")
         if env.taken_out:
             names = ", ".join(env.taken_out)
             warnings += self._tell_once(f"reviewed hooks do not get what could load code: {names}")
@@ -256,14 +256,14 @@ class _Start(msgspec.Struct, frozen=True):
         return cls(started, project_dir, variables, own, env)
 
 
-def _make_folder(place: str | None) -> tuple[str, ...]:
+def _make_folder(place: str | None, what: str) -> tuple[str, ...]:
     """Make a folder that hooks may write to; return a warning if that fails."""
     if place is None:
         return ()
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
     except (OSError, ValueError) as error:
-        return (f"cannot create the folder for its files: {error}",)
+        return (f"cannot create {what}: {error}",)
     return ()
 
 

@@ -7,9 +7,12 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from typing import BinaryIO, TypeAlias
 
 Signature: TypeAlias = tuple[int, ...]
+# Nanoseconds within which a file may change twice and keep the same timestamp.
+_TICK_NS = 20_000_000
 
 
 def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -87,3 +90,16 @@ def signature(path: str) -> Signature | None:
         *(known.st_mtime_ns, known.st_ctime_ns, known.st_size),
         *(known.st_ino, known.st_dev, known.st_mode),
     )
+
+
+def sign_settled(places: Iterable[str], *, since: int) -> dict[str, Signature | None]:
+    """Return the signature of each place that a look began at, at the time ``since`` in nanoseconds.
+
+    What changed after that, or just before, may change again and keep the time that it has: it
+    gets a signature that nothing ever has, so the next comparison finds it changed.
+    """
+    signed = {place: signature(place) for place in places}
+    return {
+        place: () if then is not None and max(then[:2]) > since - _TICK_NS else then
+        for place, then in signed.items()
+    }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline.errors import EXHAUSTED
-from hookline.files import Signature, signature
+from hookline.files import Signature, sign_settled, signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.pipeline.settings import Layer
 from hookline.problem import Problem
@@ -49,8 +49,6 @@ _REVIEW = "review it with `hookline trust`"
 _DECIDES = "`hookline trust` decides about the change, `hookline untrust` ends the review"
 # Bytes of a hook's files up to which they are compared by content each time.
 _MOST_COMPARED = 1024 * 1024
-# Nanoseconds within which a file may change twice and keep the same timestamp.
-_TICK_NS = 20_000_000
 _WORDS = re.compile(r"[\s'\"();&|<>=`,:]+")
 
 
@@ -602,7 +600,7 @@ def _compare_all(look: _Look, kept: KeptReview, hook: ReviewedHook) -> str | Non
     reviewed = kept.review.files
     files = [name for name in hook.files if is_copied(name, reviewed[name])]
     is_large = sum(reviewed[name].size for name in files) > _MOST_COMPARED
-    signed = _sign(ground, names, began) if is_large else None
+    signed = sign_settled(map(ground.place_of, names), since=began) if is_large else None
     if is_large and signed == look.signed:
         return None
     contents = {name: kept.read_copy(name) for name in files}
@@ -685,16 +683,6 @@ def _find_difference(
             found = ReviewedFile.of(state)
             return explain_difference(name, then, found) or f"{name} has changed"
     return None
-
-
-def _sign(ground: Ground, names: Iterable[str], since: int) -> dict[str, Signature | None]:
-    """Return the signature of each file. What changed just now may change again and keep the time
-    that it has: it gets one that nothing ever has."""
-    signed = {name: signature(ground.place_of(name)) for name in names}
-    return {
-        name: () if then is not None and max(then[:2]) > since - _TICK_NS else then
-        for name, then in signed.items()
-    }
 
 
 def _find_change(look: _Look) -> str | None:

@@ -7,14 +7,12 @@ from typing import Any
 
 import msgspec
 
-from hookline.files import Signature, signature
+from hookline.files import Signature, sign_settled, signature
 from hookline.pipeline.definitions import HookRegistryEntry
 from hookline.trust.coverage import FileState
 from hookline.trust.review import ReviewedFile, describe_entry, look_at
 from hookline.wire import codec
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource, HttpHook
-
-_TICK_NS = 20_000_000
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -57,11 +55,8 @@ class Policy(msgspec.Struct, frozen=True):
                     places += (os.path.join(real, name) for name in (*files, *found.folders))
                 parts.append(sorted(msgspec.to_builtins(dict(files)).items()))
             texts.append(codec.encode(parts))
-        seen = {place: signature(place) for place in places}
-        # What changed just now may change again and keep its time.
-        unsettled = began - _TICK_NS
-        seen = {p: () if s is not None and max(s[:2]) > unsettled else s for p, s in seen.items()}
-        return cls(f"sha256:{hashlib.sha256(b'|'.join(sorted(texts))).hexdigest()}", seen)
+        digest = hashlib.sha256(b"|".join(sorted(texts))).hexdigest()
+        return cls(f"sha256:{digest}", sign_settled(places, since=began))
 
     def is_current(self) -> bool:
         """True if nothing that it covers has changed since."""

@@ -1,7 +1,7 @@
 """Keeps reviews and their copies in the user's state directory, so that no crash mixes two.
 
 Each review is a folder that is written under another name and renamed when it is whole. The highest
-number is the review in force; the one before it stays, for the next one's differences.
+number is the review in force; the one before it stays, as guards of running agents may be it.
 """
 
 import os
@@ -117,22 +117,15 @@ class TrustStore:
     def read(self, project_dir: str) -> KeptReview | None:
         """Read the review of a project that is in force, None if there is none; raises
         TrustError."""
-        return self._read(project_dir, 0)
-
-    def read_before(self, project_dir: str) -> KeptReview | None:
-        """Read the review before the one in force; raises TrustError."""
-        return self._read(project_dir, 1)
-
-    def _read(self, project_dir: str, back: int) -> KeptReview | None:
         folder = self.folder_of(project_dir)
         if folder is None:
             return None
         self._refuse_unsafe(project_dir)
         for _ in range(3):
             numbers = _list_numbers(folder)
-            if len(numbers) <= back:
+            if not numbers:
                 return None
-            place = os.path.join(folder, numbers[-1 - back])
+            place = os.path.join(folder, numbers[-1])
             try:
                 found = _read_document(place)
             except FileNotFoundError:

@@ -93,7 +93,7 @@ def signature(path: str) -> Signature | None:
 
 
 def sign_settled(places: Iterable[str], *, since: int) -> dict[str, Signature | None]:
-    """Return the signature of each place that a look began at, at the time ``since`` in nanoseconds.
+    """Return the signature of each place; a look at them began at ``since``, in nanoseconds.
 
     What changed after that, or just before, may change again and keep the time that it has: it
     gets a signature that nothing ever has, so the next comparison finds it changed.

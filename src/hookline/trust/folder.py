@@ -60,6 +60,8 @@ class _Look(msgspec.Struct, eq=False):
     """
 
     entry: HookRegistryEntry
+    # Kept, as looks are found by the identity of this object.
+    written: HookConfig
     described: dict[str, Any]
     ground: Ground
     kept: KeptReview | None = None
@@ -351,7 +353,7 @@ class FolderTrust:
             known = any(h.has_same_place(described) for kept in reviews for h in kept.review.hooks)
             fault = "its entry in the settings has changed since it was reviewed"
             fault = fault if known else "nobody has reviewed it"
-            return _Look(entry, described, ground, fault=fault)
+            return _Look(entry, entry.hook, described, ground, fault=fault)
         kept, hook = found[0]
         look = self._plan(entry, described, ground, kept, hook, is_required=is_required)
         if is_on and not hook.enabled:
@@ -370,7 +372,7 @@ class FolderTrust:
     ) -> _Look:
         """Plan a reviewed hook: from its copy if it is a closed guard, else in place."""
         is_guard = hook.enabled and (hook.is_guard or is_required)
-        look = _Look(entry, described, ground, kept, hook, is_guard=is_guard)
+        look = _Look(entry, entry.hook, described, ground, kept, hook, is_guard=is_guard)
         config = entry.hook
         if isinstance(config, CommandHook):
             start = ReviewedStart(project=self._project_dir)

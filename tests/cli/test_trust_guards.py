@@ -152,20 +152,6 @@ def test_the_user_ends_a_guard_by_disabling_it(
     assert call(*WRITE).status == 0
 
 
-@pytest.mark.parametrize(
-    ("command", "severity"), [("hooks/guard.sh | cat", "error"), ("cat /dev/null", "warning")]
-)
-def test_check_judges_an_open_guard_and_shows_the_form_that_is_closed(
-    guarded: Project, call: Call, command: str, severity: str
-) -> None:
-    for on_failure in ("block", "allow"):
-        guarded.settings(settings_of(hook(command, onFailure=on_failure)))
-        done = call("check", "--json", "--cwd", str(guarded.path))
-        (finding,) = [each for each in done.document["findings"] if each["rule"] == "open"]
-        assert finding["severity"] == (severity if on_failure == "block" else "hint")
-        assert ("hooks/guard.sh" if "guard" in command else "hooks/NAME.sh") in finding["remedy"]
-
-
 def test_settings_that_nobody_can_read_are_not_reviewed_away(guarded: Project) -> None:
     hookline("trust", "--yes", cwd=guarded.path)
     file = guarded.path / ".hookline/settings.json"

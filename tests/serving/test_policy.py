@@ -136,12 +136,12 @@ async def test_a_reload_without_a_good_policy_keeps_the_last(
     assert good["policy"] != status["policy"]
 
 
-def reviewed(project: Project) -> None:
+def reviewed(project: Project, **fields: Any) -> None:
     """The project's hook is a script, and somebody has reviewed it."""
     script = project.path / "hooks" / "guard.sh"
     script.parent.mkdir()
     write_script(script)
-    project.settings({"hooks": on_every_event(command("hooks/guard.sh", name="guard"))})
+    project.settings({"hooks": on_every_event(command("hooks/guard.sh", name="guard", **fields))})
     assert hookline("trust", "--yes", cwd=project.path).status == 0
 
 
@@ -178,6 +178,19 @@ async def test_a_guard_edited_on_the_worker_is_no_allowance_to_the_fleet(
     assert [answer.errors[0].code for answer in blocked] == ["policy_changed"] * 3
     assert {answer.decision for answer in blocked} == {"deny"}
     assert not allowed.success
+
+
+async def test_a_guard_that_fails_closed_goes_on_for_the_fleet_as_it_was_reviewed(
+    project: Project, url: str
+) -> None:
+    reviewed(project, onFailure="block")
+    with worker(project.path, url, trusted=False):
+        async with NatsMessageBus.from_url(url) as bus:
+            policy = (await ask(bus))["policy"]
+            edit_script(project)
+            answer = await fire(bus)
+            assert (answer.decision, answer.reason) == ("deny", "no")
+            assert (await ask(bus))["policy"] == policy
 
 
 async def test_an_entry_edited_on_the_worker_waits_for_its_review(

@@ -19,8 +19,9 @@ _WORKERS = 3
 _CONCURRENCY = "4"
 GUARD = "guard"
 # How a hook denies, and how it fails instead; each is a case of the script below.
-DENYING = ("denied", "stopped", "exit 2", "escaped", "left behind")
-FAILING = ("cut off", "a dict of Python's", "not JSON", "crashed", "killed")
+DENYING = ("denied", "stopped", "exit 2", "left behind")
+# A guard's answer is one object and nothing else, so what stands around it is a failure.
+FAILING = ("cut off", "a dict of Python's", "not JSON", "escaped", "crashed", "killed")
 # Shell builtins only: another program would be most of the work. The reason of "padded" is in a
 # response twice, which makes it too long for a message of NATS.
 _HOOK = """IFS= read -r event || :

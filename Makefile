@@ -6,6 +6,8 @@ WORKERS ?= 4
 # Tests of the tools, which are not the product, have a target of their own.
 TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py tests/test_mutate.py
 BIN := $(VENV)/bin
+# Hundreds of attacks on reviews, each with processes of its own.
+ATTACKS := tests/trust/attacks
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
 # The site and what is published.
@@ -22,7 +24,7 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test checks suite test-tools test-adapters suite-adapters test-browser browser check \
+.PHONY: demo test checks suite test-attacks test-tools test-adapters suite-adapters test-browser browser check \
   check-adapters wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
@@ -37,7 +39,11 @@ checks: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	$(BIN)/$(COMPILE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
+
+test-attacks: $(VENV)/.dev  ## what trusts a review, attacked: commands, scripts, settings, stores
+	$(BIN)/$(COMPILE)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ATTACKS)
 
 test-tools: $(VENV)/.dev  ## the benchmarks, the soaks, the bug maker and the harness of the suite, tested
 	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)

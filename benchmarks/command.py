@@ -25,7 +25,7 @@ from benchmarks.oneshot import oneshot, oneshot_beside
 from benchmarks.peer import Peer, beside_peer, find_peer
 from benchmarks.proxy import proxied
 from benchmarks.sampling import Group, Loop, Result, measure
-from benchmarks.scripts import directly, python
+from benchmarks.scripts import directly, python, reviewed
 from benchmarks.stages import stages
 from benchmarks.starting import starting, starting_beside
 
@@ -63,6 +63,7 @@ GROUPS: dict[str, Callable[[Means], list[Group]]] = {
     ],
     "scripts": lambda means: [
         directly(means.loop, means.scripts, means.stack),
+        reviewed(means.loop, means.scripts, means.scratch, means.stack),
         python(means.loop, means.scripts, means.environment, means.stack),
     ],
     "adapters": lambda means: [plain(means.loop)],

@@ -1,7 +1,12 @@
 """Measures hooks that are scripts: without a shell, and with an interpreter already running."""
 
+import json
+import os
+import shutil
 import subprocess
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from pathlib import Path
 
 import msgspec
 
@@ -9,7 +14,9 @@ from benchmarks import fixtures
 from benchmarks.command_hooks import firing_case
 from benchmarks.hooks import CommandCase, Scripts
 from benchmarks.installed import Environment
-from benchmarks.sampling import Group, Loop, Measurement, Workload, calling
+from benchmarks.sampling import Group, Loop, Measurement, Workload, awaiting, calling
+from hookline import Config, HookSystem
+from hookline.trust.store import TrustStore
 from hookline.wire import codec
 
 
@@ -20,6 +27,33 @@ def directly(loop: Loop, scripts: Scripts, stack: ExitStack) -> Group:
     shell = CommandCase("shell", "the same through bash", f"exec ./{scripts.shell.name}")
     ours, baseline = (firing_case(case, loop, scripts.directory, stack) for case in (plain, shell))
     return Group(100, [Measurement(ours=ours, baseline=baseline, unit="ms", target=0.7)])
+
+
+def reviewed(loop: Loop, scripts: Scripts, scratch: Path, stack: ExitStack) -> Group:
+    """A reviewed guard, which runs from its copy, beside a reviewed hook that runs in place."""
+    os.environ["HOOKLINE_STATE_DIR"] = str(scratch / "state")
+    guard, hook = (
+        Workload(title, awaiting(loop, _fire_reviewed(scripts, scratch / kind, kind, stack)))
+        for title, kind in (("a guard, from its copy", "block"), ("a hook, in place", "allow"))
+    )
+    return Group(100, [Measurement(ours=guard, baseline=hook, unit="ms", target=1.05)])
+
+
+def _fire_reviewed(
+    scripts: Scripts, project: Path, kind: str, stack: ExitStack
+) -> Callable[[], Awaitable[object]]:
+    (project / "hooks").mkdir(parents=True)
+    shutil.copy(scripts.shell, project / "hooks" / "hook.sh")
+    hook = {"type": "command", "command": "hooks/hook.sh", "onFailure": kind}
+    settings = project / ".hookline" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {"BeforeTool": [{"hooks": [hook]}]}}))
+    TrustStore().write(Config.load(project).review_project())
+    system = HookSystem(Config.load(project))
+    stack.callback(system.dispose)
+    system.initialize_blocking()
+    handler = system.get_event_handler()
+    return lambda: handler.fire_before_tool_event(fixtures.TOOL_NAME, {})
 
 
 def python(

@@ -65,6 +65,7 @@ MEASURED = [
     "trust of a hook with 20 covered files",
     *COMMANDS,
     "./hook.sh, an sh script",
+    "a guard, from its copy",
     "a Python hook (json, re)",
     "a Python hook (json, re), warm",
     *ADAPTERS,

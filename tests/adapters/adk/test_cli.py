@@ -59,12 +59,12 @@ def project(tmp_path: Path) -> Path:
     agent.mkdir(parents=True)
     (agent / "__init__.py").write_text("from . import agent\n")
     (agent / "agent.py").write_text(AGENT)
-    hook = {"matcher": "shell", "hooks": [{"type": "command", "command": DENY}]}
+    hook = {"matcher": "shell", "hooks": [{"type": "command", "name": "no", "command": DENY}]}
     settings = tmp_path / ".hookline" / "settings.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"hooks": {"BeforeTool": [hook]}}))
     subprocess.run(
-        [sys.executable, "-m", "hookline", "trust", "--yes"],
+        [sys.executable, "-m", "hookline", "trust", "--yes", "--accept-open", "no"],
         cwd=tmp_path,
         check=True,
         capture_output=True,

@@ -12,7 +12,7 @@ from benchmarks.sampling import Group, Measurement, Run, Workload, calling
 from hookline import Config, HookEventName, HookExecutionResult, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.settings import read_layer
+from hookline.settings.reader import read_layer
 from hookline.trust.folder import FolderTrust
 from hookline.trust.review import review
 from hookline.trust.store import TrustStore

@@ -5,17 +5,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from hookline.answer import ProcessedHookResult
 from hookline.bus.messages import MessageBus
 from hookline.config import Config
-from hookline.debuglog import DebugLogger
-from hookline.executor import LocalExecutor
+from hookline.engine.executor import LocalExecutor
 from hookline.handler import HookEventHandler
 from hookline.pipeline.aggregator import HookAggregator
+from hookline.pipeline.answer import ProcessedHookResult
 from hookline.pipeline.planner import HookPlanner
-from hookline.pipeline.runner.runner import HookRunner
+from hookline.runner.runner import HookRunner
 from hookline.system import HookSystem
-from hookline.translate.choosing import AnyTranslator
+from hookline.trace.records import DebugLogger
+from hookline.translate.choice import AnyTranslator
 from hookline.wire.events import (
     HookEventName,
     PreCompressTrigger,

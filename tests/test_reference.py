@@ -11,8 +11,13 @@ import hookline
 from hookline import Config, Hooks
 from hookline.cli import VERBS, main
 from hookline.cli.failures import ASKS, BLOCKED, FAILED
-from hookline.pipeline import jsonc
-from hookline.schema import describe_input, describe_output, describe_settings, settings_schema
+from hookline.settings import jsonc
+from hookline.settings.schema import (
+    describe_input,
+    describe_output,
+    describe_settings,
+    settings_schema,
+)
 from hookline.wire.events import EVENTS, HookEventName
 from tests.harness.documents import REPOSITORY, read_blocks
 from tests.harness.scratch import Project

@@ -16,9 +16,9 @@ from hookline import (
     rewrite,
     stop,
 )
-from hookline.answer import Answer
-from hookline.fired import FiredEvent
+from hookline.pipeline.answer import Answer
 from hookline.wire.events import HookEventName
+from hookline.wire.fired import FiredEvent
 
 
 def test_each_reply_is_the_protocols_own_dictionary() -> None:

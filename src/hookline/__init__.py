@@ -7,13 +7,13 @@ loads no SDK.
 # Module -> the public names it has.
 _HOMES = {
     "hookline._version": ("__version__",),
-    "hookline.answer": ("Answer", "ProcessedHookResult"),
+    "hookline.pipeline.answer": ("Answer", "ProcessedHookResult"),
     "hookline.bus": (
         "InProcessMessageBus",
         "MessageBus",
     ),
     "hookline.config": ("Config",),
-    "hookline.debuglog": ("DebugLogger",),
+    "hookline.trace.records": ("DebugLogger",),
     "hookline.errors": (
         "BlockedByHook",
         "HookSystemNotInitializedError",
@@ -25,14 +25,14 @@ _HOMES = {
         "TranslationError",
         "UnknownEventError",
     ),
-    "hookline.front": (
+    "hookline.hooks": (
         "HookSession",
         "Hooks",
         "SyncHooks",
     ),
     "hookline.handler": ("HookEventHandler",),
-    "hookline.pipeline.dialects.tools": ("ToolAlias",),
-    "hookline.pipeline.runner.context": ("Judge", "RunLimits"),
+    "hookline.dialects.tools": ("ToolAlias",),
+    "hookline.runner.context": ("Judge", "RunLimits"),
     "hookline.replies": (
         "add_context",
         "allow",
@@ -45,12 +45,12 @@ _HOMES = {
         "stop",
     ),
     "hookline.system": ("HookSystem",),
-    "hookline.toolcall": (
+    "hookline.calls.tool": (
         "Deferred",
         "ToolGate",
         "ToolResult",
     ),
-    "hookline.transcript": ("TranscriptWriter",),
+    "hookline.dialects.claude.transcript": ("TranscriptWriter",),
     "hookline.translate": ("HookTranslator",),
     "hookline.wire.events": (
         "HookEventName",

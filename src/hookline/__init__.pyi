@@ -1,11 +1,16 @@
 from hookline._version import __version__
-from hookline.answer import Answer, ProcessedHookResult
 from hookline.bus import (
     InProcessMessageBus,
     MessageBus,
 )
+from hookline.calls.tool import (
+    Deferred,
+    ToolGate,
+    ToolResult,
+)
 from hookline.config import Config
-from hookline.debuglog import DebugLogger
+from hookline.dialects.claude.transcript import TranscriptWriter
+from hookline.dialects.tools import ToolAlias
 from hookline.errors import (
     BlockedByHook,
     HooklineError,
@@ -17,14 +22,13 @@ from hookline.errors import (
     TranslationError,
     UnknownEventError,
 )
-from hookline.front import (
+from hookline.handler import HookEventHandler
+from hookline.hooks import (
     Hooks,
     HookSession,
     SyncHooks,
 )
-from hookline.handler import HookEventHandler
-from hookline.pipeline.dialects.tools import ToolAlias
-from hookline.pipeline.runner.context import Judge, RunLimits
+from hookline.pipeline.answer import Answer, ProcessedHookResult
 from hookline.replies import (
     add_context,
     allow,
@@ -36,13 +40,9 @@ from hookline.replies import (
     rewrite,
     stop,
 )
+from hookline.runner.context import Judge, RunLimits
 from hookline.system import HookSystem
-from hookline.toolcall import (
-    Deferred,
-    ToolGate,
-    ToolResult,
-)
-from hookline.transcript import TranscriptWriter
+from hookline.trace.records import DebugLogger
 from hookline.translate import HookTranslator
 from hookline.wire.events import (
     HookEventName,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
+from hookline._support.notices import warn
+from hookline._support.places import home_dir, hook_state_dir, system_settings_file
+from hookline._support.problem import Problem
 from hookline.errors import NoFolderError
-from hookline.notices import warn
-from hookline.pipeline.layers import Layer, ReadSources
-from hookline.pipeline.runner.context import RunContext, RunLimits
-from hookline.pipeline.settings import (
+from hookline.runner.context import RunContext, RunLimits
+from hookline.settings.layers import Layer, ReadSources
+from hookline.settings.reader import (
     GivenTrust,
     ProjectTrust,
     Settings,
@@ -26,8 +28,6 @@ from hookline.pipeline.settings import (
     find_tools,
     read_layer,
 )
-from hookline.places import home_dir, hook_state_dir, system_settings_file
-from hookline.problem import Problem
 from hookline.wire.hooks import HookConfig, HookSource, OnFailure, Redaction
 
 # A command that only reads settings, like ``hookline list``, loads neither the engine nor asyncio.
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.bus.messages import MessageBus
-    from hookline.debuglog import DebugLogger
-    from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.dialects.tools import ToolAlias
+    from hookline.engine.remote import Execution, OnUnavailable, RemoteFiring
     from hookline.pipeline.registry import HookRegistryEntry
-    from hookline.pipeline.runner.context import Judge
-    from hookline.pipeline.settings import Required
-    from hookline.pipeline.sources import Sources
-    from hookline.remote import Execution, OnUnavailable, RemoteFiring
+    from hookline.runner.context import Judge
+    from hookline.settings.reader import Required
+    from hookline.settings.sources import Sources
     from hookline.system import HookSystem
+    from hookline.trace.records import DebugLogger
     from hookline.translate import HookTranslator
     from hookline.trust.folder import FolderTrust
     from hookline.trust.review import Looked, ReviewedFile
@@ -181,7 +181,7 @@ class Config:
         self._message_bus = message_bus
         self._remote: RemoteFiring | None = None
         if remote_bus is not None or execution not in (None, "local") or on_unavailable != "allow":
-            from hookline.remote import remote_firing
+            from hookline.engine.remote import remote_firing
 
             self._remote = remote_firing(
                 remote_bus,
@@ -423,7 +423,7 @@ class Config:
         """Return the logger that records what hooks did."""
         with self._lock:
             if self._debug_logger is None:
-                from hookline.debuglog import DebugLogger
+                from hookline.trace.records import DebugLogger
 
                 wanted = self._reader is not None and self.get_settings().trace
                 self._debug_logger = DebugLogger.from_environment(default=wanted)
@@ -433,7 +433,7 @@ class Config:
         """Return the translator between the model SDK's types and what hooks read."""
         with self._lock:
             if self._translator is None:
-                from hookline.translate.choosing import AnyTranslator
+                from hookline.translate.choice import AnyTranslator
 
                 self._translator = AnyTranslator()
             return self._translator
@@ -548,7 +548,7 @@ class Config:
             ]
             if not (asked or self._claude or self._plugins):
                 return ReadSources(layers=layers, claude=self._claude)
-            from hookline.pipeline.sources import Sources
+            from hookline.settings.sources import Sources
 
             self._sources = Sources(
                 self._reader.files,
@@ -583,7 +583,7 @@ class Config:
             required=self._required,
         )
         if self._sources is not None and any(e.hook.dialect == "claude" for e in settings.entries):
-            from hookline.pipeline.claude_settings import make_tools
+            from hookline.dialects.claude.settings import make_tools
 
             of_project = self._trust.get_tools(read.layers)
             given = self._given_tools
@@ -631,7 +631,7 @@ class Config:
 
 def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -> bool:
     """True if the user's or the system's settings want Claude Code's settings read."""
-    from hookline.pipeline.sources import Sources
+    from hookline.settings.sources import Sources
 
     files = find_settings_files(working_dir, home, system=os.fspath(system) if system else None)
     others = [file for file in files if file.source is not HookSource.PROJECT]

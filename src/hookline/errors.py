@@ -17,7 +17,7 @@ HooklineError
 import errno
 from collections.abc import Iterable
 
-from hookline.nearest import did_you_mean
+from hookline._support.nearest import did_you_mean
 
 # The system has run out of a resource, and may have it again in a moment.
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})

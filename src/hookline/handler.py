@@ -6,10 +6,9 @@ Methods raise nothing but cancellation, which kills running hooks.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hookline.answer import Answer
+from hookline.engine.executor import Executor, LocalExecutor
 from hookline.errors import HooklineError, message_of
-from hookline.executor import Executor, LocalExecutor
-from hookline.fired import FiredEvent, read_fired_event
+from hookline.pipeline.answer import Answer
 from hookline.wire.events import (
     EVENTS,
     HookEventName,
@@ -19,6 +18,7 @@ from hookline.wire.events import (
     narrow_event,
     narrow_trigger,
 )
+from hookline.wire.fired import FiredEvent, read_fired_event
 from hookline.wire.results import HookError
 
 # The modules that serve a bus are loaded with the first request.

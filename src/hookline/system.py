@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from hookline.answer import Answer
-from hookline.debuglog import DebugLogger
+from hookline._support.problem import Problem
+from hookline.dialects import DIALECTS
+from hookline.engine.executor import Executor, LateEnds, LocalExecutor
 from hookline.errors import (
     HooklineError,
     HookSystemNotInitializedError,
     InvalidHookError,
     message_of,
 )
-from hookline.executor import Executor, LateEnds, LocalExecutor
-from hookline.fired import FiredEvent
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.definitions import runtime_hook, settings_hook
-from hookline.pipeline.dialects import DIALECTS
+from hookline.pipeline.answer import Answer
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import (
     HookRegistry,
@@ -29,11 +27,13 @@ from hookline.pipeline.registry import (
     Rules,
     explain_missing,
 )
-from hookline.pipeline.runner.loop import PollLoop, is_running_asyncio
-from hookline.pipeline.runner.runner import HookRunner, RunningHook
-from hookline.pipeline.settings import Required, Settings
-from hookline.problem import Problem
+from hookline.runner.loop import PollLoop, is_running_asyncio
+from hookline.runner.runner import HookRunner, RunningHook
+from hookline.settings.definitions import runtime_hook, settings_hook
+from hookline.settings.reader import Required, Settings
+from hookline.trace.records import DebugLogger
 from hookline.wire.events import EventName, narrow_event
+from hookline.wire.fired import FiredEvent
 from hookline.wire.hooks import HookConfig, HookFunction, HookSource, OnFailure
 from hookline.wire.results import HookExecutionResult
 
@@ -41,13 +41,13 @@ from hookline.wire.results import HookExecutionResult
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from hookline._support.watch import FileWatch
     from hookline.bus.messages import MessageBus
     from hookline.config import Config, HookOptions
+    from hookline.engine.remote import RemoteExecutor, RemoteFiring
     from hookline.handler import HookEventHandler
-    from hookline.remote import RemoteExecutor, RemoteFiring
     from hookline.translate import HookTranslator
     from hookline.trust.policy import Policy
-    from hookline.watching import FileWatch
 
 _TOLD: set[str] = set()
 F = TypeVar("F", bound=HookFunction)
@@ -372,7 +372,7 @@ class HookSystem:
         self.dispose()
 
     def _make_remote(self, firing: "RemoteFiring") -> "RemoteExecutor":
-        from hookline.remote import RemoteExecutor
+        from hookline.engine.remote import RemoteExecutor
 
         return RemoteExecutor(
             self._local, firing, rules=self._config, explain_missing=self._explain_missing_here
@@ -396,7 +396,7 @@ class HookSystem:
             return self._handler
 
     def _start_watch(self) -> None:
-        from hookline.watching import FileWatch
+        from hookline._support.watch import FileWatch
 
         # The watch's thread must not keep the system alive when nobody else refers to it.
         reference, warn = weakref.ref(self), self._log.warning

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from hookline.calls.tool import Confirm, Execute, ToolInput
+from hookline.calls.tool import ConfirmationRequest as ConfirmationRequest
+from hookline.calls.tool import ToolError as ToolError
+from hookline.calls.tool import ToolResult as ToolResult
 from hookline.config import Config
-from hookline.front import Hooks
-from hookline.toolcall import Confirm, Execute, ToolInput
-from hookline.toolcall import ConfirmationRequest as ConfirmationRequest
-from hookline.toolcall import ToolError as ToolError
-from hookline.toolcall import ToolResult as ToolResult
+from hookline.hooks import Hooks
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 from hookline.wire.outputs import BeforeToolSelectionHookOutput, DefaultHookOutput
 

@@ -12,9 +12,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from hookline import Hooks, ToolAlias
-from hookline.notices import heard_warnings
+from hookline._support.notices import heard_warnings
+from hookline.calls.tool import ConfirmationRequest
 from hookline.testing.adapters import Call, Harness, Observed, Reply, Run
-from hookline.toolcall import ConfirmationRequest
 from tests.adapters.harnesses import HARNESSES
 from tests.adapters.mcp.test_proxy import User
 from tests.adapters.test_policy import SERVER

@@ -16,7 +16,7 @@ from hookline.adapters.gates import (
     complete,
     split_json,
 )
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 
 
 def test_a_framework_that_is_one_patch_too_old_is_refused() -> None:

@@ -38,7 +38,7 @@ def frameworks_loaded_by(*modules: str) -> set[str]:
 
 def test_importing_hookline_and_what_adapters_share_loads_no_framework() -> None:
     shared = ("hookline", "hookline.adapters.gates", "hookline.testing.adapters")
-    assert frameworks_loaded_by(*shared, "hookline.front", "hookline.modelcall") == set()
+    assert frameworks_loaded_by(*shared, "hookline.hooks", "hookline.calls.model") == set()
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -11,12 +11,12 @@ import pytest
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import NatsMessageBus, ServingOptions
-from hookline.debuglog import DebugLogger
+from hookline.trace.records import DebugLogger
 from tests.bus.test_nats_hostile import answer_to, listen
 from tests.bus.test_nats_serving import raw
 from tests.eleven import REQUEST as MODEL_REQUEST
 from tests.eleven import Json, answering, command, on_every_event, started
-from tests.test_remote_blocking import completed, fire
+from tests.engine.test_remote_blocking import completed, fire
 
 PADDING = "x" * 1_100_000
 DENY = answering('{"decision":"deny","reason":"here"}')

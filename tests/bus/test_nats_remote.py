@@ -9,8 +9,8 @@ import pytest
 from hookline.bus import InProcessMessageBus
 from hookline.bus.nats import NatsMessageBus
 from hookline.config import Config
-from hookline.debuglog import DebugLogger
-from hookline.remote import RemoteFiringError
+from hookline.engine.remote import RemoteFiringError
+from hookline.trace.records import DebugLogger
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hookline import check as rules
+from hookline._support.places import home_dir
 from hookline.check import RULE_MEANINGS, Checked, Finding, Severity, read
-from hookline.pipeline.settings import SettingsFile, find_claude_files
-from hookline.places import home_dir
+from hookline.settings.reader import SettingsFile, find_claude_files
 from hookline.wire.hooks import HookSource
 from tests.harness.scratch import Project
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.check import Checked
 from hookline.check.findings import Replace
-from hookline.check.fixing import Change, FixError, carry_out, changes, is_fixable
+from hookline.check.fixes import Change, FixError, carry_out, changes, is_fixable
 from hookline.wire.hooks import HookSource
 from tests.check.review import check, checked, hook, on
 from tests.harness.scratch import Project

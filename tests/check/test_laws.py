@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.check import check
-from hookline.check.fixing import carry_out, changes
+from hookline.check.fixes import carry_out, changes
 from hookline.wire.hooks import HookSource
 from tests.arbitrary import JSON, TEXT
 from tests.check.review import checked

@@ -7,7 +7,7 @@ import pytest
 
 from hookline.check import Finding
 from hookline.check import check as check_all
-from hookline.check.fixing import carry_out, changes
+from hookline.check.fixes import carry_out, changes
 from hookline.wire.hooks import HookSource
 from tests.check.review import ERROR, HINT, WARNING, checked, hook, on
 from tests.harness.scratch import Project

@@ -42,11 +42,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline import Config, Hooks
+from hookline._support.notices import heard_warnings
 from hookline.agent import Agent, ScriptedProvider, Text, Tool, Turn, TurnResult
-from hookline.answer import Answer
-from hookline.front import HookSession, heard_by
-from hookline.notices import heard_warnings
-from hookline.toolcall import ConfirmationRequest, ToolResult
+from hookline.calls.tool import ConfirmationRequest, ToolResult
+from hookline.hooks import HookSession, heard_by
+from hookline.pipeline.answer import Answer
 from hookline.wire.events import PreCompressTrigger, SessionStartSource
 
 Case: TypeAlias = dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 from hookline import Hooks
 from hookline.agent import Agent, ScriptedProvider, Tool
 from hookline.agent.providers.scripted import call
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 
 PUBLISHED = Path(__file__).parent / "published"
 

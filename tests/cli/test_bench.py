@@ -293,6 +293,6 @@ def test_a_hook_s_own_interpreter_is_found_on_the_path(
 
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
     modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
-    assert own(modules) == EVERY_VERB | {"bench", "firing", "progress"}
+    assert own(modules) == EVERY_VERB | {"bench", "events", "progress"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

@@ -10,11 +10,11 @@ from urllib.parse import quote, unquote
 
 import pytest
 
+from hookline._support.places import user_config_dir
 from hookline.check import RULE_MEANINGS
-from hookline.check.fixing import Change
+from hookline.check.fixes import Change
 from hookline.cli.check import _describe_lines
 from hookline.cli.screen import width_of
-from hookline.places import user_config_dir
 from hookline.trust.store import TrustStore
 from tests.cli.command import (
     ESCAPE,
@@ -27,8 +27,8 @@ from tests.cli.command import (
 )
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, own, third_party
+from tests.dialects.claude.claude import PROJECT_FILE, user_file, write
 from tests.harness.scratch import Project
-from tests.pipeline.claude import PROJECT_FILE, user_file, write
 
 SETTINGS = """\
 {

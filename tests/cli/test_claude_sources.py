@@ -7,8 +7,7 @@ import pytest
 
 from tests.cli.command import hookline
 from tests.cli.conftest import Call
-from tests.harness.scratch import Project
-from tests.pipeline.claude import (
+from tests.dialects.claude.claude import (
     PROJECT_FILE,
     hooks,
     http,
@@ -18,6 +17,7 @@ from tests.pipeline.claude import (
     user_file,
     write,
 )
+from tests.harness.scratch import Project
 
 COMMAND = {"type": "command", "timeout": 1}
 GUARD = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.firing import example
-from hookline.pipeline.dialects.claude.names import EVENT_NAMES
+from hookline.cli.events import example
+from hookline.dialects.claude.names import EVENT_NAMES
 from tests.cli.command import Done, hookline
 from tests.cli.conftest import Call
+from tests.dialects.claude.claude import PROJECT_FILE, hooks, plugin
 from tests.harness.scratch import Project
-from tests.pipeline.claude import PROJECT_FILE, hooks, plugin
 
 GUARD = "echo 'push from CI' >&2; exit 2"
 

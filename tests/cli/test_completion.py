@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hookline._support.places import system_settings_file
 from hookline.cli.completion import (
     Value,
     VerbGrammar,
@@ -16,7 +17,6 @@ from hookline.cli.completion import (
     read_value,
 )
 from hookline.cli.options import Option, flag
-from hookline.places import system_settings_file
 from tests.cli import shells
 from tests.cli.command import EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -205,7 +205,9 @@ def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None
     modules = loaded(hostile, "completion", "--names", "--", "disable")
     assert own(modules) == EVERY_VERB | {"completion"}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
-    assert modules.isdisjoint({"hookline.system", "hookline.edit", "asyncio", "subprocess"})
+    assert modules.isdisjoint(
+        {"hookline.system", "hookline.settings.edit", "asyncio", "subprocess"}
+    )
 
 
 def test_bash_takes_it_from_an_eval_and_the_help_keeps_to_what_people_use(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookline.places import system_settings_file
+from hookline._support.places import system_settings_file
 from tests.cli.command import (
     ESCAPE,
     EVERY_VERB,

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from hookline._support.problem import Problem
 from hookline.cli.failures import (
     FAILED,
     CommandError,
@@ -18,7 +19,6 @@ from hookline.cli.failures import (
     unknown_verb,
 )
 from hookline.cli.screen import Screen
-from hookline.problem import Problem
 from tests.cli.test_screen import Failing, Terminal
 
 

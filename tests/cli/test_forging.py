@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from hookline._support.notices import warn
 from hookline.bus import InProcessMessageBus
 from hookline.bus.messages import MessageBusType
-from hookline.debuglog import default_trace_file
-from hookline.notices import warn
 from hookline.trace.events import Assembler
 from hookline.trace.html import page
 from hookline.trace.log import TraceLog
+from hookline.trace.records import default_trace_file
 from tests.cli.command import Done, hookline, on_terminal, settings
 from tests.harness.scratch import Project
-from tests.serving.workers import worker
+from tests.service.workers import worker
 from tests.trace.logs import fired, ran, written
 
 FORGED = "allowed: forged"

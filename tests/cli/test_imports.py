@@ -55,7 +55,8 @@ def test_the_version_and_the_help_load_nothing_of_the_engine(
 ) -> None:
     modules = loaded(project, *arguments)
     ours = {name for name in modules if name.startswith("hookline")}
-    about_help = {"hookline.cli.help", "hookline.cli.screen", "hookline.escapes"}
+    about_help = {"hookline.cli.help", "hookline.cli.screen"}
+    about_help |= {"hookline._support", "hookline._support.escapes"}
     assert ours - {"hookline._version"} - about_help == {"hookline", "hookline.cli"}
     assert third_party(modules) == set()
     assert not modules & {"argparse", "asyncio", "json", "logging"}
@@ -75,7 +76,7 @@ def test_fire_loads_no_terminal_no_sdk_no_regex_and_no_event_loop(
 ) -> None:
     asked = ["--tool", "write_file", "--tool-input", "{}", "--trust"]
     modules = loaded(armed, "fire", "BeforeTool", *asked, *form)
-    assert own(modules) == EVERY_VERB | {"fire", "firing"}
+    assert own(modules) == EVERY_VERB | {"fire", "events"}
     assert "argparse" not in modules
     assert not {name for name in modules if name.startswith("hookline.translate.")}
     assert third_party(modules) <= _THIRD_PARTY
@@ -122,5 +123,5 @@ def test_a_hook_system_without_a_bus_loads_no_event_loop() -> None:
 def test_the_demo_loads_no_terminal_when_it_is_piped(project: Project) -> None:
     modules = loaded(project, "demo")
     demo = {"demo", "demo.models", "demo.steps", "demo.tools"}
-    assert own(modules) == EVERY_VERB | demo | {"fire", "firing"}
+    assert own(modules) == EVERY_VERB | demo | {"fire", "events"}
     assert third_party(modules) <= _THIRD_PARTY

@@ -13,7 +13,7 @@ import pytest
 from hookline.cli.init import LANGUAGES, make_first_hook
 from hookline.cli.screen import break_command
 from hookline.hooktests.schema import hooktest_schema
-from hookline.schema import settings_schema
+from hookline.settings.schema import settings_schema
 from hookline.wire.events import EVENTS, HookEventName
 from tests.cli.command import ESCAPE, EVERY_VERB, HOOKLINE, hookline, on_terminal
 from tests.cli.conftest import Call
@@ -213,7 +213,7 @@ def test_a_second_hook_is_put_beside_the_first_and_comments_stay(here: Project, 
 
 
 def settings_of_jsonc(file: Path) -> Any:
-    from hookline.pipeline.jsonc import parse
+    from hookline.settings.jsonc import parse
 
     return parse(file.read_text()).value
 

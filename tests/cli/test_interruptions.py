@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.firing import ENDING_SIGNALS, run_on_asyncio, run_to_end
+from hookline.cli.events import ENDING_SIGNALS, run_on_asyncio, run_to_end
 from tests.cli.command import HOOKLINE, command_hook, hookline, settings
 from tests.harness.scratch import Project
 
@@ -82,27 +82,27 @@ def test_a_signal_stops_the_hook_and_its_children_and_says_nothing(
 
 LATE = """
 import os, signal, sys
-from hookline.cli import firing
+from hookline.cli import events
 
 async def work():
     os.kill(os.getpid(), signal.SIGTERM)
     return "nobody heard it"
 
 try:
-    print(getattr(firing, sys.argv[1])(work()))
-except firing.Interrupted as error:
+    print(getattr(events, sys.argv[1])(work()))
+except events.Interrupted as error:
     print(error)
 """
 
 
 HEEDED = """
 import signal, sys
-from hookline.cli import firing
+from hookline.cli import events
 
 async def work():
     return signal.set_wakeup_fd(-1)
 
-print(getattr(firing, sys.argv[1])(work()) != -1, signal.set_wakeup_fd(-1))
+print(getattr(events, sys.argv[1])(work()) != -1, signal.set_wakeup_fd(-1))
 """
 
 

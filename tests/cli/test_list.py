@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from hookline._support.places import system_settings_file
 from hookline.cli.list import _make_rows
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.places import system_settings_file
 from hookline.trace.queries import Outcome
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook
@@ -309,7 +309,7 @@ def test_what_is_disabled_or_traced_is_looked_up_only_where_there_is_any(
     project: Project,
 ) -> None:
     project.settings(settings("BeforeTool", command_hook("x", name="scan")))
-    more = {"hookline.edit", "hookline.trace.queries", "hookline.debuglog"}
+    more = {"hookline.settings.edit", "hookline.trace.queries", "hookline.trace.records"}
     assert loaded(project, "list").isdisjoint(more)
     user_settings({"hookline": {"trace": True}, **off("scan")})
     assert more <= loaded(project, "list")

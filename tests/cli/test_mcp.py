@@ -1,4 +1,4 @@
-"""``hookline mcp``: its command line; what it does in between is in tests/serving/mcp."""
+"""``hookline mcp``: its command line; what it does in between is in tests/service/mcp."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from hookline.cli.mcp import _identify, _read_header, _read_pattern
 from tests.cli.command import command_hook, hookline, settings
 from tests.cli.test_imports import loaded
 from tests.harness.scratch import Project
-from tests.serving.mcp.processes import SERVER, proxy
+from tests.service.mcp.processes import SERVER, proxy
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_a_required_hook_that_is_not_there_blocks(project: Project) -> None:
 
 def test_it_loads_neither_a_broker_nor_the_bus(project: Project) -> None:
     modules = loaded(project, "mcp", "--", "true")
-    assert modules.isdisjoint({"nats", "httpx", "mcp", "hookline.bus", "hookline.serving.worker"})
-    assert "hookline.serving.mcp.proxy" in modules
+    assert modules.isdisjoint({"nats", "httpx", "mcp", "hookline.bus", "hookline.service.worker"})
+    assert "hookline.service.mcp.proxy" in modules
 
 
 @pytest.mark.parametrize(

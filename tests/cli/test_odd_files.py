@@ -149,8 +149,8 @@ def test_a_fix_reads_no_script_that_became_a_pipe(here: Project) -> None:
     script = here.script("hook.sh", "#!/bin/sh\r\ntrue\r\n")
     here.settings(settings("BeforeAgent", command_hook("./hook.sh")))
     from hookline.check import check, read
-    from hookline.check.fixing import FixError, changes
-    from hookline.pipeline.settings import find_settings_files
+    from hookline.check.fixes import FixError, changes
+    from hookline.settings.reader import find_settings_files
 
     files = find_settings_files(str(here.path), None)
     checked = read(files, cwd=str(here.path), project_dir=str(here.path), environ=os.environ)

@@ -15,7 +15,7 @@ from typing import TextIO
 import pytest
 
 from hookline.cli.progress import Progress, Waiting, describe
-from hookline.pipeline.runner.loop import PollLoop
+from hookline.runner.loop import PollLoop
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import (
     ESCAPE,

@@ -8,8 +8,8 @@ from hookline.cli.samples import make_fields, sample_arguments, sample_fields
 from hookline.config import Config
 from hookline.wire.claude_events import ClaudeEventName
 from tests.cli.command import command_hook, settings
+from tests.dialects.claude.claude import PROJECT_FILE
 from tests.harness.scratch import Project
-from tests.pipeline.claude import PROJECT_FILE
 
 # A model that nobody asked for.
 _MAY_BE_NONE = {"requested_model"}

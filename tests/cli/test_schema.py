@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline import schema
 from hookline.hooktests.schema import hooktest_schema
+from hookline.settings import schema
 from tests.cli.command import hookline, on_terminal
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded
@@ -70,8 +70,8 @@ def test_another_word_is_an_error_with_the_nearest(
 
 def test_to_fire_an_event_no_schema_is_loaded(project: Project) -> None:
     modules = loaded(project, "fire", "SessionStart", "--input", '{"source": "startup"}')
-    assert not {name for name in modules if name.startswith("hookline.schema")}
-    assert "hookline.schema" in loaded(project, "schema")
+    assert not {name for name in modules if name.startswith("hookline.settings.schema")}
+    assert "hookline.settings.schema" in loaded(project, "schema")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

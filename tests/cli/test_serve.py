@@ -13,7 +13,7 @@ from tests.cli.command import answer, command_hook, hookline, settings
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded, third_party
 from tests.harness.scratch import Project
-from tests.serving.workers import worker
+from tests.service.workers import worker
 
 TOOL = ("--tool", "write", "--tool-input", "{}")
 
@@ -266,7 +266,9 @@ def test_the_bus_may_be_named_in_a_file(tmp_path: Path, url: str, call: Call) ->
 def test_fire_without_a_bus_loads_no_bus_and_no_event_loop(armed: Project) -> None:
     modules = loaded(armed, "fire", "BeforeTool", *TOOL, "--trust", "--json")
     assert "nats" not in third_party(modules)
-    assert modules.isdisjoint({"asyncio", "hookline.bus", "hookline.remote", "hookline.serving"})
+    assert modules.isdisjoint(
+        {"asyncio", "hookline.bus", "hookline.engine.remote", "hookline.service"}
+    )
 
 
 def test_the_details_of_an_outage_are_in_the_document(url: str) -> None:

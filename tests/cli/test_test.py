@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hookline.cli.screen import width_of
-from hookline.pipeline.settings import SettingsReader, find_settings_files
+from hookline.settings.reader import SettingsReader, find_settings_files
 from hookline.trust.review import review
 from hookline.trust.store import TrustStore
 from tests.cli.command import (
@@ -309,7 +309,7 @@ def test_what_a_hook_says_cannot_steer_the_terminal(call: Call, project: Project
 
 def test_it_loads_no_terminal_no_loop_and_nothing_that_only_records(keys: Project) -> None:
     modules = loaded(keys, "test", "--trust")
-    assert own(modules) == EVERY_VERB | {"firing", "progress", "test", "test.report"}
+    assert own(modules) == EVERY_VERB | {"events", "progress", "test", "test.report"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
     assert "hookline.hooktests.junit" not in modules

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from hookline._support.notices import Notice
+from hookline._support.problem import Problem
 from hookline.cli.screen import Screen
 from hookline.cli.test.report import make_document, show_outcome, show_sum
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.comparing import Failure
-from hookline.notices import Notice
-from hookline.problem import Problem
+from hookline.hooktests.comparison import Failure
 from tests.cli.test_screen import Terminal
 from tests.hooktests.test_junit import case_of
 

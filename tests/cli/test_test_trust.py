@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookline.hooktests.cases import brings_code, find_test_files
-from hookline.pipeline.settings import SettingsReader, find_settings_files
+from hookline.settings.reader import SettingsReader, find_settings_files
 from hookline.trust.review import review
 from hookline.trust.store import TrustStore
 from tests.cli.command import command_hook, settings

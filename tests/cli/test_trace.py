@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debuglog import default_trace_file
+from hookline.trace.records import default_trace_file
 from hookline.wire import codec
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call

@@ -15,8 +15,8 @@ import pytest
 
 from hookline.cli.screen import Screen, width_of
 from hookline.cli.trace.screen import show_row
-from hookline.debuglog import JsonLinesSink, default_trace_file
 from hookline.trace.events import DECISIONS
+from hookline.trace.records import JsonLinesSink, default_trace_file
 from hookline.wire import codec
 from tests.cli.command import HOOKLINE, hookline
 from tests.trace.logs import Json, effects, fired, ran, session, written

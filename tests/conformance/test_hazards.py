@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.runner.context import RunLimits
+from hookline.runner.context import RunLimits
 from hookline.system import HookSystem
 from hookline.testing.conformance import run_case
 from tests.eleven import Json
-from tests.pipeline.runner.contained import time_begins_with
+from tests.runner.contained import time_begins_with
 
 HAZARDS = Path(__file__).parent / "hazards"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from hookline.answer import ProcessedHookResult
 from hookline.bus.nats import NatsMessageBus
 from hookline.config import Config
-from hookline.fired import FiredEvent
+from hookline.pipeline.answer import ProcessedHookResult
 from hookline.system import HookSystem
 from hookline.testing import conformance
 from hookline.testing.conformance import run_case
+from hookline.wire.fired import FiredEvent
 from tests.conformance.test_cases import CASES, read
 from tests.eleven import Json
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.runner import spawning
-from hookline.pipeline.runner.loop import PollLoop
-from hookline.pipeline.runner.warm import pool
+from hookline.runner import spawning
+from hookline.runner.loop import PollLoop
+from hookline.runner.warm import pool
 from hookline.testing.conformance import run_case
 from tests.conformance.test_cases import CASES, read
 from tests.eleven import Json

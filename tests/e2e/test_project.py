@@ -15,7 +15,7 @@ from hookline import (
     SessionStartSource,
 )
 from hookline.bus import request_hook_execution
-from hookline.debuglog import JsonLinesSink
+from hookline.trace.records import JsonLinesSink
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.outputs import (
     AfterModelHookOutput,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.jsonc import parse
+from hookline.settings.jsonc import parse
 from hookline.system import HookSystem
 from hookline.trust.store import TrustStore
 from hookline.wire.results import HookExecutionResult

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hookline.answer import Answer
 from hookline.config import Config
+from hookline.pipeline.answer import Answer
 from hookline.system import HookSystem
 from hookline.trust.store import TrustStore
 from tests.harness.scratch import Project

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from hookline import BlockedByHook, Hooks
 from hookline.adapters.gates import Conversation, complete
-from hookline.front import failing_closed, heard_by
+from hookline.hooks import failing_closed, heard_by
 from hookline.system import HookSystem
 from hookline.triggers import execute_tool_with_hooks, fire_before_tool_hook
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from hookline._support.places import project_key, user_state_dir
 from hookline.config import Config
-from hookline.places import project_key, user_state_dir
 from hookline.trust.store import TrustStore
 from tests.guards.project import (
     DENYING,

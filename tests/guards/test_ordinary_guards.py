@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hookline.answer import Answer
 from hookline.config import Config
+from hookline.pipeline.answer import Answer
 from hookline.system import HookSystem
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hookline import Hooks
-from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import NoFolderError
+from hookline.pipeline.answer import Answer
 from hookline.system import HookSystem
 from tests.guards.project import (
     PASSING,

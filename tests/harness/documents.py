@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hookline.pipeline import jsonc
+from hookline.settings import jsonc
 from tests.harness import console
 
 REPOSITORY = Path(__file__).parents[2]

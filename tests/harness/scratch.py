@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline import places
+from hookline._support import places
 from tests.harness import processes
 from tests.harness.leaks import Watch
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from hookline import Hooks
-from hookline.hooktests.comparing import (
+from hookline.hooktests.comparison import (
     Failure,
     describe_failure,
     differences,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from hookline._support.notices import Notice
 from hookline.hooktests.cases import Outcome
-from hookline.hooktests.comparing import Failure
-from hookline.hooktests.explaining import explain_outcome, is_difference
-from hookline.notices import Notice
+from hookline.hooktests.comparison import Failure
+from hookline.hooktests.explanation import explain_outcome, is_difference
 from tests.hooktests.test_junit import case_of
 
 

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline._support.problem import Problem
 from hookline.hooktests.cases import HookTest, HookTestFile, Outcome
-from hookline.hooktests.comparing import Failure
+from hookline.hooktests.comparison import Failure
 from hookline.hooktests.junit import junit_xml
-from hookline.problem import Problem
 from hookline.wire.events import HookEventName
 
 

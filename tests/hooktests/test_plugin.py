@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hookline.places import system_settings_file, user_config_dir
+from hookline._support.places import system_settings_file, user_config_dir
 from hookline.testing import plugin
 from tests.cli.command import command_hook, settings
 from tests.cli.conftest import Call

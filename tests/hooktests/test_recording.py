@@ -8,7 +8,7 @@ import pytest
 
 from hookline import Hooks
 from hookline.hooktests.cases import HookTestError
-from hookline.hooktests.recording import (
+from hookline.hooktests.recorder import (
     FiredBefore,
     ends_of,
     read_traced_event,
@@ -16,7 +16,7 @@ from hookline.hooktests.recording import (
     recording_place,
     write_test,
 )
-from hookline.pipeline.jsonc import MAX_BYTES
+from hookline.settings.jsonc import MAX_BYTES
 from tests.trace.logs import Json, fired, ran, written
 
 

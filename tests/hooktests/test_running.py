@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hookline.hooktests.cases import HookTest
-from hookline.hooktests.running import HookTestRunner, name_places, put_places, working_dir
+from hookline.hooktests.runs import HookTestRunner, name_places, put_places, working_dir
 from tests.cli.command import command_hook, settings
 from tests.harness.scratch import Project
 from tests.hooktests.test_junit import case_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.hooktests.watching import Watched
+from hookline.hooktests.watch import Watched
 from tests.cli.command import command_hook, settings
 from tests.harness.scratch import Project
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hookline.migrate.planning import Kind, Migrated, migrate_file
-from hookline.pipeline.jsonc import parse
+from hookline.migrate.plan import Kind, Migrated, migrate_file
+from hookline.settings.jsonc import parse
 
 HOOK = {"type": "command", "command": "$GEMINI_PROJECT_DIR/a.sh", "name": "a", "timeout": 500}
 COMMAND = 'the type must be "command", "http" or "prompt"'

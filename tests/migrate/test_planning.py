@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.migrate.planning import (
+from hookline.migrate.plan import (
     Move,
     Places,
     additions,
@@ -14,7 +14,7 @@ from hookline.migrate.planning import (
     find_sources,
     make_plan,
 )
-from hookline.pipeline.settings import SettingsFileError
+from hookline.settings.reader import SettingsFileError
 
 
 def move(command: str, *, event: str = "BeforeTool", group: int = 0, **fields: Any) -> Move:

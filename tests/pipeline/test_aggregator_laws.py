@@ -12,7 +12,7 @@ from hookline.wire.hooks import CommandHook
 from hookline.wire.outputs import TOP_LEVEL_FIELDS
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 from tests.eleven import Json
-from tests.pipeline.strategies import answers, events, guarded_events, tidy_answers
+from tests.settings.strategies import answers, events, guarded_events, tidy_answers
 
 several = st.lists(answers, max_size=4)
 

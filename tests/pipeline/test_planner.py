@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from hookline.dialects import DIALECTS
+from hookline.dialects.matcher import MatchTimeout
 from hookline.errors import EventHeldError
 from hookline.pipeline import planner as planning
-from hookline.pipeline.definitions import Origin, parse_hooks
-from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.matcher import MatchTimeout
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules
-from hookline.pipeline.settings import Required
+from hookline.settings.definitions import Origin, parse_hooks
+from hookline.settings.reader import Required
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, RuntimeHook
 from hookline.wire.results import HookExecutionPlan

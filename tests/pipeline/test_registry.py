@@ -7,7 +7,7 @@ import pytest
 
 from hookline.errors import HookRegistryNotInitializedError
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules, explain_missing
-from hookline.pipeline.settings import Required
+from hookline.settings.reader import Required
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource, RuntimeHook
 

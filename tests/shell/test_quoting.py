@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.shell.tokens import quote_variables
-from tests.pipeline.shellgrammar import Pair, scripts
+from tests.shell.grammar import Pair, scripts
 
 UNCHANGED = [
     "'$V'",

@@ -89,7 +89,7 @@ def test_a_wrong_answer_fails_it() -> None:
     ],
 )
 def test_a_denial_that_a_model_can_undo_fails_it(lenient: str) -> None:
-    spoiled = f"from hookline.pipeline.dialects import native, stdout\n{lenient}"
+    spoiled = f"from hookline.dialects import native, stdout\n{lenient}"
     done = run_soak("--events", "1", "--only", "allows", "--quotes", "3000", sabotage=spoiled)
     assert "lost its denial" in done.stdout, done.stdout + done.stderr
     assert done.returncode == 1

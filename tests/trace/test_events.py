@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hookline.debuglog import DebugLogger, JsonLinesSink
 from hookline.trace.events import Assembler, TracedEvent
 from hookline.trace.log import Record, TraceLog, read_record
+from hookline.trace.records import DebugLogger, JsonLinesSink
 from hookline.wire import codec
 from tests.eleven import answering, command, on_every_event, started
 from tests.harness.scratch import Project

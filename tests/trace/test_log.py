@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debuglog import JsonLinesSink
 from hookline.errors import HooklineError
 from hookline.trace.log import Skipped, TraceLog, read_record, read_tail
+from hookline.trace.records import JsonLinesSink
 from tests.trace.logs import DAY, warned, written
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.debuglog import default_trace_file
 from hookline.errors import HooklineError
 from hookline.trace.events import Assembler
 from hookline.trace.queries import (
@@ -22,6 +21,7 @@ from hookline.trace.queries import (
     moment,
     percentile,
 )
+from hookline.trace.records import default_trace_file
 from tests.trace.logs import DENIED, FAILED, fired, ran, session, warned, written
 from tests.trace.test_events import assembled, records
 

@@ -8,7 +8,7 @@ import pytest
 from google.genai import types
 
 from hookline.translate import HookTranslator
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from hookline.translate.genai import GenerateContentParameters
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookline.errors import TranslationError
-from hookline.translate.choosing import TRANSLATORS, AnyTranslator, make_translator
+from hookline.translate.choice import TRANSLATORS, AnyTranslator, make_translator
 from hookline.translate.streams import find_stream_form
 from hookline.translate.values import JSONCall
 

@@ -16,7 +16,7 @@ from hookline.testing.translators import (
     check_response,
 )
 from hookline.translate import HookTranslator
-from hookline.translate.choosing import AnyTranslator, make_translator
+from hookline.translate.choice import AnyTranslator, make_translator
 from tests.translate import apis
 from tests.translate import strategies as some
 from tests.translate.forms import Form, Json, in_both_forms

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from tests.translate.forms import Json, said
 
 translator = AnyTranslator()

@@ -7,7 +7,7 @@ import pytest
 from google.genai import types
 
 from hookline.errors import TranslationError
-from hookline.translate.choosing import make_translator
+from hookline.translate.choice import make_translator
 from hookline.translate.genai import GenerateContentParameters
 from hookline.translate.values import SDKCall
 from tests.translate.forms import Json, said, translator

@@ -64,13 +64,13 @@ class Restriction:
         self._allowed = frozenset(allowed)
 
     def find_refused(self, response: Any) -> list[str]:
-        from hookline.translate.choosing import AnyTranslator
+        from hookline.translate.choice import AnyTranslator
 
         called = AnyTranslator().call_names(response)
         return [name for name in called if name not in self._allowed]
 
     def drop_refused(self, response: Any, names: Iterable[str]) -> Any:
-        from hookline.translate.choosing import AnyTranslator
+        from hookline.translate.choice import AnyTranslator
 
         translator = AnyTranslator()
         left = translator.drop_calls(response, list(names))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hookline.errors import TranslationError
-from hookline.translate.choosing import make_translator
+from hookline.translate.choice import make_translator
 from hookline.translate.values import SDKCall
 from tests.translate.forms import Json, said
 

@@ -7,12 +7,11 @@ import msgspec
 import pytest
 
 from hookline.config import Config
-from hookline.pipeline.definitions import HookRegistryEntry
+from hookline.settings.definitions import HookRegistryEntry
 from hookline.trust.policy import Policy
 from hookline.trust.review import Looked
 from hookline.trust.store import TrustStore
-from tests.harness.scratch import Project
-from tests.pipeline.claude import (
+from tests.dialects.claude.claude import (
     PROJECT_FILE,
     hooks,
     http,
@@ -21,6 +20,7 @@ from tests.pipeline.claude import (
     user_file,
     write,
 )
+from tests.harness.scratch import Project
 
 SCRIPT = {"run.sh": "#!/bin/sh\n"}
 BLOCKING = {"onFailure": "block"}

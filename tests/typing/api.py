@@ -24,8 +24,8 @@ from hookline import (
     SessionEndReason,
     SessionStartSource,
 )
-from hookline.answer import process_common_hook_output_fields
 from hookline.bus import HookExecutionResponse, request_hook_execution
+from hookline.pipeline.answer import process_common_hook_output_fields
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystemStatus
 from hookline.wire.inputs import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, assert_type
 
 from hookline import Answer, Hooks, SyncHooks, ToolGate, ToolResult, deny
-from hookline.front import HookSession, SyncToolGate
+from hookline.hooks import HookSession, SyncToolGate
 from hookline.replies import Reply
 from hookline.wire.inputs import AfterModelEvent, BeforeToolEvent, SessionStartEvent
 from hookline.wire.model import LLMResponse

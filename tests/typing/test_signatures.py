@@ -7,8 +7,8 @@ import pytest
 import typing_extensions
 
 from hookline import handler as handling
-from hookline.answer import ProcessedHookResult
 from hookline.handler import HookEventHandler
+from hookline.pipeline.answer import ProcessedHookResult
 from hookline.wire import inputs, validators
 from hookline.wire.events import (
     HookEventName,

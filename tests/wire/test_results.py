@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from hookline.answer import ProcessedHookResult
 from hookline.errors import (
     HooklineError,
     InvalidPayloadError,
@@ -11,6 +10,7 @@ from hookline.errors import (
     TranslationError,
     UnknownEventError,
 )
+from hookline.pipeline.answer import ProcessedHookResult
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook
 from hookline.wire.outputs import DefaultHookOutput

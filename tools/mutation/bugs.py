@@ -38,7 +38,7 @@ _KEY = re.compile(r"[\w.$-]+")
 class Bug:
     """One small bug: the module's bytes from ``start`` to ``end`` are replaced by ``text``."""
 
-    module: str  # below the package, such as "pipeline/runner/process.py"
+    module: str  # below the package, such as "runner/process.py"
     function: str  # "Class.method", or "" for the module's own lines
     line: int
     column: int

@@ -26,31 +26,31 @@ CACHE = ".venv/mutate-reach.json"
 # They look at the repository or at a browser, or run for minutes.
 NOT_ASKED = ("tests/browser/", "tests/soak/", "tests/test_mutate.py", "tests/test_harness.py")
 # Run by path in a process that has no site packages, where nothing could be noted.
-_NOT_NOTED = ("pipeline/runner/warm/startup/", "pipeline/runner/session.py")
+_NOT_NOTED = ("runner/warm/startup/", "runner/session.py")
 # Where the tests of a module are, if not where its path says.
 _ELSEWHERE = {
     "agent/providers/": ("tests/adapters/providers/", "tests/agent/"),
     "adapters/gates.py": ("tests/adapters/test_",),
-    "edit.py": ("tests/edit/",),
-    "modelclients.py": ("tests/adapters/calls/", "tests/test_modelcall.py"),
-    "modelstreams.py": ("tests/adapters/calls/", "tests/test_modelcall.py"),
-    "pipeline/dialects/claude/": ("tests/pipeline/dialects/claude/", "tests/claude/"),
-    "pipeline/runner/http": ("tests/adapters/http_hooks/", "tests/pipeline/runner/test_http"),
-    "pipeline/runner/addresses": ("tests/pipeline/runner/", "tests/adapters/http_hooks/"),
-    "serving/mcp/connection.py": ("tests/adapters/mcp_http/",),
-    "serving/mcp/http.py": ("tests/adapters/mcp_http/", "tests/serving/mcp/test_http"),
-    "stepping.py": ("tests/adapters/test_concurrency",),
+    "settings/edit.py": ("tests/settings/edit/",),
+    "calls/clients.py": ("tests/adapters/calls/", "tests/calls/test_model.py"),
+    "calls/streams.py": ("tests/adapters/calls/", "tests/calls/test_model.py"),
+    "dialects/claude/": ("tests/dialects/claude/", "tests/claude/"),
+    "runner/http": ("tests/adapters/http_hooks/", "tests/runner/test_http"),
+    "runner/addresses": ("tests/runner/", "tests/adapters/http_hooks/"),
+    "service/mcp/connection.py": ("tests/adapters/mcp_http/",),
+    "service/mcp/http.py": ("tests/adapters/mcp_http/", "tests/service/mcp/test_http"),
+    "_support/waits.py": ("tests/adapters/test_concurrency",),
     "testing/adapters/": ("tests/adapters/test_table", "tests/adapters/test_concurrency"),
     "testing/bus_conformance.py": ("tests/bus/",),
     "testing/conformance.py": ("tests/conformance/test_runner", "tests/conformance/test_cases"),
     "testing/plugin.py": ("tests/hooktests/test_plugin.py",),
     "testing/translators.py": ("tests/translate/", "tests/adapters/translators/"),
     "translate/": ("tests/translate/", "tests/adapters/translators/"),
-    "triggers.py": ("tests/triggers/",),
-    "web/": ("tests/adapters/mcp_http/", "tests/adapters/http_hooks/"),
+    "triggers.py": ("tests/contract/",),
+    "_support/transport.py": ("tests/adapters/mcp_http/", "tests/adapters/http_hooks/"),
 }
 # A folder or module -> the verb that shows its work, where they are not called the same.
-_VERBS = {"hooktests": "test", "edit": "enable", "serving": "serve", "bus": "serve"}
+_VERBS = {"hooktests": "test", "settings": "enable", "service": "serve", "bus": "serve"}
 _BATCH = 12
 
 

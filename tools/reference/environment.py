@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from hookline._support.secrets import SECRET_WORDS
 from hookline.cli.demo.models import FAMILIES
-from hookline.hiding import SECRET_WORDS
-from hookline.pipeline.dialects import DIALECTS
-from hookline.pipeline.runner import invocation
+from hookline.dialects import DIALECTS
+from hookline.runner import invocation
 from hookline.shell.programs import hook_variables
 from hookline.wire.hooks import CommandHook, HookSource
 from tools.reference.markdown import code, codes, page, table, tell

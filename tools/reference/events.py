@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hookline import Hooks
-from hookline.pipeline.dialects.claude.names import MAPPED_EVENTS
-from hookline.schema import Field, describe_input, describe_output
+from hookline.dialects.claude.names import MAPPED_EVENTS
+from hookline.settings.schema import Field, describe_input, describe_output
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
 from hookline.wire.outputs import SPECIFIC_FIELDS
 from tools.reference.examples import read_document, show_example

@@ -1,9 +1,9 @@
 """The exit codes of hooks and commands."""
 
 from hookline.cli import VERBS
+from hookline.cli.events import ENDING_SIGNALS
 from hookline.cli.failures import ASKS, BLOCKED, FAILED
-from hookline.cli.firing import ENDING_SIGNALS
-from hookline.pipeline.runner.context import RunLimits
+from hookline.runner.context import RunLimits
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS
 from tools.reference.markdown import code, page, table, tell
 

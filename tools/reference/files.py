@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from hookline.debuglog import KEPT_FILES, MAX_FILE_BYTES
+from hookline.trace.records import KEPT_FILES, MAX_FILE_BYTES
 from tools.reference.markdown import code, page, table
 
 _HOME = "/the-home-of-the-user"
@@ -17,11 +17,11 @@ _PLATFORMS = {"linux": "Linux", "darwin": "macOS"}
 _FIND = """
 import json, sys
 sys.platform = sys.argv[1]
-from hookline.debuglog import default_trace_path
-from hookline.pipeline.claude_settings import _find_data_folder
-from hookline.pipeline.runner.invocation import _choose_bytecode_place
-from hookline.pipeline.settings import find_claude_files, find_settings_files
-from hookline.places import home_dir, hook_state_dir, user_config_dir, user_state_dir
+from hookline.trace.records import default_trace_path
+from hookline.dialects.claude.settings import _find_data_folder
+from hookline.runner.invocation import _choose_bytecode_place
+from hookline.settings.reader import find_claude_files, find_settings_files
+from hookline._support.places import home_dir, hook_state_dir, user_config_dir, user_state_dir
 from hookline.trust.store import TrustStore
 home, project = home_dir(), "/PROJECT"
 def paths(files, source):

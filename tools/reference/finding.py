@@ -111,7 +111,7 @@ def find_rules() -> dict[str, set[str]]:
 def find_document_keys() -> dict[str, set[str]]:
     """The keys of each part of the document of ``fire --json``, by the function that makes it;
     those of an error by ``error_document``."""
-    tree = _parse(SOURCE / "answer.py")
+    tree = _parse(SOURCE / "pipeline" / "answer.py")
     parts = {
         node.name: node
         for node in ast.walk(tree)

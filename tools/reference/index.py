@@ -1,7 +1,7 @@
 """The index: the page that answers each question."""
 
+from hookline._support.places import STATE_VARIABLE
 from hookline.cli.failures import ASKS
-from hookline.places import STATE_VARIABLE
 from tools.reference.markdown import page, table
 
 _QUESTIONS = (

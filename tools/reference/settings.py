@@ -1,6 +1,6 @@
 """Every key of a settings file, with a file that uses most of them."""
 
-from hookline.schema import Key, describe_settings
+from hookline.settings.schema import Key, describe_settings
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 from tools.reference.events import file_of

@@ -65,8 +65,8 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
 
 def on_post_build(config: "MkDocsConfig") -> None:
     """Publish the schemas at the addresses in their ``$id``."""
-    from hookline import schema
     from hookline.hooktests.schema import hooktest_schema
+    from hookline.settings import schema
     from hookline.wire.events import HookEventName
 
     events = map(schema.event_schema, HookEventName)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hookline.config import Config
-from hookline.pipeline.runner.context import RunLimits
+from hookline.runner.context import RunLimits
 from hookline.system import HookSystem
 from tests.harness import processes
 from tests.harness.leaks import Snapshot, Watch

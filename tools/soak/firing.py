@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hookline.answer import ProcessedHookResult
+from hookline.pipeline.answer import ProcessedHookResult
 from hookline.system import HookSystem
 from tools.soak.kinds import Json, Kind
 from tools.soak.memory import Memory

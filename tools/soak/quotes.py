@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hookline.config import Config
+from hookline.dialects import DIALECTS, EventDocument
+from hookline.dialects.stdout import trim
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.pipeline.dialects import DIALECTS, EventDocument
-from hookline.pipeline.dialects.stdout import trim
 from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook

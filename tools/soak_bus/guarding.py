@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hookline.answer import Answer
 from hookline.bus.messages import MessageBus
 from hookline.bus.nats.client import Incoming
 from hookline.bus.nats.connection import Connection
 from hookline.config import Config
 from hookline.errors import HooklineError
+from hookline.pipeline.answer import Answer
 from hookline.system import HookSystem
 from hookline.wire import codec
 from tools.soak_bus.judging import Verdict

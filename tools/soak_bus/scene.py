@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 from tests.natsserver import NatsServer
-from tests.serving.workers import WorkerProcess, worker
+from tests.service.workers import WorkerProcess, worker
 from tools.soak_bus.proxy import Proxy
 
 EVENT, TOOL, PREFIX = "BeforeTool", "soak", "soak"

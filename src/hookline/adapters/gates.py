@@ -16,17 +16,17 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from hookline.answer import most_sent_back
+from hookline._support.notices import warn
+from hookline.calls.model import ModelGate as ModelGate
+from hookline.calls.model import ModelOutcome as ModelOutcome
+from hookline.calls.model import describe_refused_call as describe_refused_call
+from hookline.calls.tool import ConfirmationRequest
+from hookline.calls.tool import ToolGate as ToolGate
+from hookline.calls.tool import ToolOutcome as ToolOutcome
+from hookline.calls.tool import complete as complete
 from hookline.config import Config
-from hookline.front import Face, Hooks, HookSession, face_of
-from hookline.modelcall import ModelGate as ModelGate
-from hookline.modelcall import ModelOutcome as ModelOutcome
-from hookline.modelcall import describe_refused_call as describe_refused_call
-from hookline.notices import warn
-from hookline.toolcall import ConfirmationRequest
-from hookline.toolcall import ToolGate as ToolGate
-from hookline.toolcall import ToolOutcome as ToolOutcome
-from hookline.toolcall import complete as complete
+from hookline.hooks import Face, Hooks, HookSession, face_of
+from hookline.pipeline.answer import most_sent_back
 from hookline.triggers import describe_command, tool_notification
 from hookline.wire.codec import show
 from hookline.wire.events import SessionStartSource

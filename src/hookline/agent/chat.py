@@ -14,7 +14,7 @@ from hookline.agent.providers import SUMMARIZE, ModelProvider
 from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall, Turn, text_turn, transcribe
 from hookline.config import Config
-from hookline.front import HookSession, hooks_of
+from hookline.hooks import HookSession, hooks_of
 
 Display: TypeAlias = Literal["live", "after_hooks"]
 

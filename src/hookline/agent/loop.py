@@ -22,10 +22,11 @@ from hookline.agent.turns import (
     result_of,
     text_turn,
 )
-from hookline.answer import Answer, most_sent_back
+from hookline.calls.tool import Confirm, ConfirmationRequest
 from hookline.config import Config
+from hookline.dialects.claude.transcript import TranscriptWriter
 from hookline.errors import describe
-from hookline.front import (
+from hookline.hooks import (
     HookSession,
     find_tools,
     heard_by,
@@ -34,8 +35,7 @@ from hookline.front import (
     place_of,
     recorded_at,
 )
-from hookline.toolcall import Confirm, ConfirmationRequest
-from hookline.transcript import TranscriptWriter
+from hookline.pipeline.answer import Answer, most_sent_back
 from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 

@@ -14,10 +14,10 @@ import msgspec
 
 from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall, name_call
+from hookline.calls.tool import Confirm, ToolError, ToolResult
 from hookline.config import Config
 from hookline.errors import describe
-from hookline.front import HookSession, hooks_of
-from hookline.toolcall import Confirm, ToolError, ToolResult
+from hookline.hooks import HookSession, hooks_of
 
 
 class CallStatus(StrEnum):

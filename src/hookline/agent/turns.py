@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.toolcall import text_of
+from hookline.calls.tool import text_of
 
 Role: TypeAlias = Literal["user", "model", "system"]
 

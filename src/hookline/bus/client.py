@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
+from hookline._support.waits import TimedOut, first_step, go_on
 from hookline.bus.messages import (
     HookExecutionResponse,
     MessageBus,
@@ -16,7 +17,6 @@ from hookline.bus.messages import (
     unanswered_response,
 )
 from hookline.errors import message_of
-from hookline.stepping import TimedOut, first_step, go_on
 
 DEFAULT_REQUEST_TIMEOUT = 70.0
 # Longer than a cancelled hook takes to end; a handler of another kind may never end.

@@ -7,8 +7,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any
 
+from hookline._support.notices import warn
 from hookline.bus.messages import MessageBusType, MessageHandler
-from hookline.notices import warn
 from hookline.wire.validators import is_object
 
 _KINDS = {kind.value: kind for kind in MessageBusType}

@@ -6,9 +6,9 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from hookline._support.nearest import only_one
 from hookline.bus.messages import HookExecutionResponse
 from hookline.errors import HooklineError
-from hookline.nearest import only_one
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.model import is_llm_response
 from hookline.wire.outputs import BLOCKING_WORDS, DECISION_WORDS, TOP_LEVEL_FIELDS

@@ -12,9 +12,9 @@ from hookline.check import claude, fields
 from hookline.check.claude_matchers import check_claude_matchers
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import check_matchers
+from hookline.check.material import Checked, read
 from hookline.check.meanings import RULE_MEANINGS
 from hookline.check.noise import check_noise
-from hookline.check.reading import Checked, read
 from hookline.check.scripts import check_open, check_scripts, check_warmth
 from hookline.check.servers import check_servers
 from hookline.check.shells import check_code_arguments, check_syntax

@@ -4,9 +4,9 @@ there but not read."""
 from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CheckedFile, HookSite, find_event_keys, find_raw_hooks
-from hookline.pipeline.matcher import MatchTimeout
-from hookline.pipeline.settings import SettingsFileError, read_settings_file
+from hookline.check.material import Checked, CheckedFile, HookSite, find_event_keys, find_raw_hooks
+from hookline.dialects.matcher import MatchTimeout
+from hookline.settings.reader import SettingsFileError, read_settings_file
 from hookline.shell.programs import find_user_config
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
@@ -120,8 +120,8 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
         text = site.raw.config.get("if")
         if not site.file.is_claude or not isinstance(text, str) or not text:
             continue
-        from hookline.pipeline.dialects.claude.names import CALL_EVENTS
-        from hookline.pipeline.dialects.claude.rules import Rule, read_rule
+        from hookline.dialects.claude.names import CALL_EVENTS
+        from hookline.dialects.claude.rules import Rule, read_rule
 
         at, key = ("if",), site.raw.key
         if key not in CALL_EVENTS:
@@ -141,8 +141,8 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
 
 def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     """True if the matcher picks the tool of a rule, or picks no known tool."""
-    from hookline.pipeline.dialects.claude.rules import Rule, covers
-    from hookline.pipeline.dialects.tools import claude_names
+    from hookline.dialects.claude.rules import Rule, covers
+    from hookline.dialects.tools import claude_names
 
     if tool.startswith(("mcp__", "*")):
         return True

@@ -6,6 +6,8 @@ They are compared with Claude Code's names of the host's tools, as far as these 
 import re
 from collections.abc import Iterator, Mapping
 
+from hookline._support.nearest import ask_which, did_you_mean, only_one
+from hookline._support.problem import Problem
 from hookline.check.findings import Finding, Severity
 from hookline.check.matchers import (
     LONGEST,
@@ -18,11 +20,9 @@ from hookline.check.matchers import (
     replace_word,
     report_unmatched,
 )
-from hookline.check.reading import Checked, find_definitions
-from hookline.nearest import ask_which, did_you_mean, only_one
-from hookline.pipeline.jsonc import Path
-from hookline.pipeline.matcher import Match
-from hookline.problem import Problem
+from hookline.check.material import Checked, find_definitions
+from hookline.dialects.matcher import Match
+from hookline.settings.jsonc import Path
 from hookline.wire.events import EVENTS, EventSpec
 
 # The triggers of Claude Code's events that have a fixed list of them.
@@ -130,7 +130,7 @@ def _matches_no_tool(text: str, matches: Match, checked: Checked) -> bool:
 
 
 def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
-    from hookline.pipeline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
+    from hookline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
 
     words, tools = _split_names(text), checked.tools
     hosts = (name for host in tools for name in claude_names(host, tools=tools))

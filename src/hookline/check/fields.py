@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from hookline._support.nearest import ask_which, only_one
 from hookline.check.findings import Finding, Fix, Replace, Severity
-from hookline.check.reading import (
+from hookline.check.material import (
     Checked,
     CheckedFile,
     HookSite,
@@ -21,12 +22,11 @@ from hookline.check.reading import (
     find_event_keys,
     find_raw_hooks,
 )
-from hookline.nearest import ask_which, only_one
-from hookline.pipeline.jsonc import Path, spoken
-from hookline.pipeline.policykeys import Place, decides_policy, find_misread, speak_of
-from hookline.pipeline.settings import SWITCHES, find_disabled_names
-from hookline.schema import CLAUDE_EVENTS, COMMENTS
-from hookline.schema.settings import (
+from hookline.settings.jsonc import Path, spoken
+from hookline.settings.policykeys import Place, decides_policy, find_misread, speak_of
+from hookline.settings.reader import SWITCHES, find_disabled_names
+from hookline.settings.schema import CLAUDE_EVENTS, COMMENTS
+from hookline.settings.types import (
     KINDS,
     Definition,
     Hook,

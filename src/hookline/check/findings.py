@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from hookline.problem import Problem
+from hookline._support.problem import Problem
 
 
 class Severity(StrEnum):

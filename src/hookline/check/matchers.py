@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from hookline._support.nearest import ask_which, did_you_mean, nearest, only_one
+from hookline._support.problem import Problem
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CheckedFile, find_definitions
-from hookline.nearest import ask_which, did_you_mean, nearest, only_one
-from hookline.pipeline.dialects.tools import CLAUDE_NAMES, host_names
-from hookline.pipeline.jsonc import Path
-from hookline.pipeline.matcher import Match, MatchTimeout, compile_matcher
-from hookline.problem import Problem
+from hookline.check.material import Checked, CheckedFile, find_definitions
+from hookline.dialects.matcher import Match, MatchTimeout, compile_matcher
+from hookline.dialects.tools import CLAUDE_NAMES, host_names
+from hookline.settings.jsonc import Path
 from hookline.wire.events import EVENTS, EventSpec
 from hookline.wire.tools import NATIVE_TOOLS
 

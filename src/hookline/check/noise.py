@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked
+from hookline.check.material import Checked
 from hookline.check.scripts import find_scripts
-from hookline.pipeline.jsonc import line_and_column
+from hookline.settings.jsonc import line_and_column
 
 # Code that answers with JSON, and code that prints plain words in one line, to stdout.
 _SHELL_ANSWER = (

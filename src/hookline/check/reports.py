@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.meanings import RULE_MEANINGS
-from hookline.schema import SITE
+from hookline.settings.schema import SITE
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "notice"}
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hookline._support.files import open_regular
 from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Severity, UnixLineEnds
-from hookline.check.reading import Checked, CommandSite
-from hookline.files import open_regular
+from hookline.check.material import Checked, CommandSite
 from hookline.shell.programs import (
     Started,
     argv_of,
@@ -189,7 +189,7 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
 
 
 def _why_cold(site: CommandSite, checked: Checked) -> str | None:
-    from hookline.pipeline.runner.warm.script import python_script
+    from hookline.runner.warm.script import python_script
 
     argv = argv_of(site.hook, find_variables(site, checked))
     if argv is None:
@@ -256,7 +256,7 @@ def _report_unusable(site: CommandSite, started: Started, name: str) -> Finding:
     else:
         blocks = "; Python then exits with 2, which blocks"
         what = f"there is no script {name}{blocks if started.interpreter == 'python' else ''}"
-        from hookline.nearest import nearest
+        from hookline._support.nearest import nearest
 
         try:
             near = nearest(os.path.basename(path), os.listdir(os.path.dirname(path)), cutoff=0.75)

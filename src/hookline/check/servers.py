@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, HookSite
+from hookline.check.material import Checked, HookSite
 from hookline.wire.hooks import HookSource, HttpHook
 
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
@@ -28,9 +28,9 @@ def check_servers(checked: Checked) -> Iterator[Finding]:
 
 def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
     """Say why an event is never sent to the hook's URL, and what to do; None if it is."""
-    from hookline.pipeline.runner.addresses import fits, is_named, is_public, read_literal
-    from hookline.pipeline.runner.addresses import read_target as read
-    from hookline.web.address import AddressError
+    from hookline._support.address import AddressError
+    from hookline.runner.addresses import fits, is_named, is_public, read_literal
+    from hookline.runner.addresses import read_target as read
 
     try:
         target = read(hook.url)
@@ -55,7 +55,7 @@ def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
 
 
 def _check_headers(site: HookSite, hook: HttpHook) -> Iterator[Finding]:
-    from hookline.web.address import TRANSPORT_HEADERS, AddressError, check_header
+    from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
 
     for name, value in hook.headers.items():
         at = ("headers", name)

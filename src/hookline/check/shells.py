@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from hookline._support.files import open_regular
 from hookline.check.findings import Finding, Severity
-from hookline.check.reading import Checked, CommandSite
+from hookline.check.material import Checked, CommandSite
 from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, find_variables
-from hookline.files import open_regular
-from hookline.pipeline.jsonc import Path
+from hookline.settings.jsonc import Path
 from hookline.shell.programs import (
     argv_of,
     find_program,

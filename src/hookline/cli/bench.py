@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.firing import (
+from hookline._support.notices import heard_warnings
+from hookline.cli.events import (
     load_config,
     read_event,
     read_payload,
     run_to_end,
     tell_copies,
 )
+from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
 from hookline.cli.screen import GAP, Column, Row, Screen, count
 from hookline.config import Config
-from hookline.debuglog import DebugLogger
-from hookline.fired import FiredEvent
-from hookline.notices import heard_warnings
-from hookline.pipeline.matcher import MatchTimeout
+from hookline.dialects.matcher import MatchTimeout
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.shell.programs import (
     argv_of,
@@ -42,12 +40,14 @@ from hookline.shell.programs import (
 )
 from hookline.system import HookSystem
 from hookline.trace.queries import percentile
+from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS
+from hookline.wire.fired import FiredEvent
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionResult
 
 if TYPE_CHECKING:
-    from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.dialects.tools import ToolAlias
 
 
 def _read_number(text: str) -> int:

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from hookline._support.places import home_dir
 from hookline.check import Checked, Finding, Severity, check, read
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shown_path, width_of
-from hookline.pipeline.jsonc import spoken
-from hookline.pipeline.settings import find_claude_files, find_project_dir, find_settings_files
-from hookline.places import home_dir
+from hookline.settings.jsonc import spoken
+from hookline.settings.reader import find_claude_files, find_project_dir, find_settings_files
 from hookline.wire.hooks import HookSource
 
 if TYPE_CHECKING:
-    from hookline.check.fixing import Change
+    from hookline.check.fixes import Change
 
 EXAMPLES = (
     "hookline check",
@@ -67,7 +67,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.fix or options.diff:
         import msgspec
 
-        from hookline.check.fixing import carry_out, changes
+        from hookline.check.fixes import carry_out, changes
 
         for _ in range(_MOST_ROUNDS):
             planned = changes(findings, checked)
@@ -266,7 +266,7 @@ def _show_summary(
         verdict = (", ".join(text for text, _ in said), role)
     screen.line(f"{count(len(checked.hooks), 'hook')} in {looked_at}: ", verdict)
     if not options.fix and not options.diff and any(finding.fixes for finding in findings):
-        from hookline.check.fixing import is_fixable
+        from hookline.check.fixes import is_fixable
 
         fixable = sum(is_fixable(finding, checked) for finding in findings)
         if fixable:
@@ -297,7 +297,7 @@ def _count_by_severity(findings: Sequence[Finding]) -> list[tuple[Severity, int]
 def _make_document(
     findings: list[Finding], checked: Checked, changed: "list[Change]", *, done: bool
 ) -> dict[str, Any]:
-    from hookline.check.fixing import is_fixable
+    from hookline.check.fixes import is_fixable
 
     document: dict[str, Any] = {
         "findings": [

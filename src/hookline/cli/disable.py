@@ -11,7 +11,7 @@ from hookline.cli.enable import (
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Options, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
-from hookline.edit import disable
+from hookline.settings.edit import disable
 
 EXAMPLES = (
     "hookline init --name guard",

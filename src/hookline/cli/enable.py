@@ -12,7 +12,8 @@ from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.config import Config
-from hookline.edit import (
+from hookline.pipeline.registry import HookRegistryEntry
+from hookline.settings.edit import (
     Place,
     Switch,
     enable,
@@ -21,7 +22,6 @@ from hookline.edit import (
     switch_of,
     user_place,
 )
-from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire.hooks import HookSource
 
 NAME = Option("name", "NAME", "the name of the hook; hookline list shows them all")

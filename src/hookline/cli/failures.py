@@ -10,8 +10,8 @@ from hookline.cli.screen import Screen, break_command, discard, shown_path, term
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
-    from hookline.pipeline.settings import Settings
-    from hookline.problem import Problem
+    from hookline._support.problem import Problem
+    from hookline.settings.reader import Settings
 
 # Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
 FAILED = 1
@@ -37,7 +37,7 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     """The error for an unknown verb, with the nearest ones."""
     if verb.startswith("-"):
         return CommandError(f"options come after the verb: hookline VERB {verb}")
-    from hookline.nearest import did_you_mean, nearest
+    from hookline._support.nearest import did_you_mean, nearest
 
     hint = did_you_mean(nearest(verb, known)) or "`hookline --help` lists the verbs"
     return CommandError(f"{verb!r} is not a verb; {hint}")
@@ -51,7 +51,7 @@ def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandErro
     if not names:
         hint = CHECK_HINT if is_broken else "`hookline init` makes a first one"
         return CommandError(f"no hook is named {name!r}, as no hooks are configured; {hint}")
-    from hookline.nearest import did_you_mean, nearest
+    from hookline._support.nearest import did_you_mean, nearest
 
     hint = did_you_mean(nearest(name, names)) or "`hookline list` shows the names"
     return CommandError(f"no hook is named {name!r}; {hint}")

@@ -4,15 +4,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookline.answer import (
-    TONES,
-    Answer,
-    describe_hook,
-    make_empty_answer,
-    process_common_hook_output_fields,
-)
+from hookline._support.notices import Notice, heard_warnings
+from hookline.cli.events import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.failures import ASKS, BLOCKED, CHECK_HINT, FAILED, CommandError, tell_problems
-from hookline.cli.firing import fire, load_config, open_bus, read_event, read_payload
 from hookline.cli.options import (
     SOURCES,
     STRICTNESS,
@@ -25,17 +19,23 @@ from hookline.cli.options import (
 from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
 from hookline.config import Config
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.fired import FiredEvent
-from hookline.notices import Notice, heard_warnings
+from hookline.pipeline.answer import (
+    TONES,
+    Answer,
+    describe_hook,
+    make_empty_answer,
+    process_common_hook_output_fields,
+)
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
+from hookline.wire.fired import FiredEvent
 from hookline.wire.results import HookExecutionResult, build_failure_envelope
 
 if TYPE_CHECKING:
     from hookline.cli.progress import Waiting
     from hookline.cli.stderr import Excerpt
-    from hookline.pipeline.runner.loop import Loop
-    from hookline.pipeline.runner.runner import RunningHook
+    from hookline.runner.loop import Loop
+    from hookline.runner.runner import RunningHook
     from hookline.translate import HookTranslator
 
 EXAMPLES = (

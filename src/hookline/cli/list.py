@@ -21,7 +21,7 @@ from hookline.cli.options import (
 from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
 from hookline.config import Config
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.pipeline.settings import Settings
+from hookline.settings.reader import Settings
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -34,7 +34,7 @@ from hookline.wire.hooks import (
 
 # They are loaded only where there is something of theirs to show.
 if TYPE_CHECKING:
-    from hookline.edit import Switch
+    from hookline.settings.edit import Switch
     from hookline.trace.queries import Outcome
 
 # A hook, what keeps it off, what it did last, as far as that is known, and why it is open.
@@ -78,15 +78,15 @@ def run(options: Options, screen: Screen) -> int:
     switches: dict[int, Switch | None] = {}
     off = [entry for entry in entries if not entry.enabled]
     if off:
-        from hookline.edit import read_switches, switch_of
+        from hookline.settings.edit import read_switches, switch_of
 
         read = read_switches(config.get_sources())
         switches = {id(entry): switch_of(entry, read) for entry in off}
     # What hooks did last, by event and name; nothing where no record is kept.
     outcomes: Mapping[tuple[str, str], Outcome] = {}
     if settings.trace or "HOOKLINE_TRACE" in os.environ:
-        from hookline.debuglog import is_trace_wanted
         from hookline.trace.queries import last_outcomes
+        from hookline.trace.records import is_trace_wanted
 
         if is_trace_wanted(default=settings.trace):
             outcomes = last_outcomes(within=project_dir)
@@ -273,7 +273,7 @@ def _make_rows(
     if outcome is not None:
         from datetime import UTC, datetime
 
-        from hookline.answer import TONES
+        from hookline.pipeline.answer import TONES
 
         past = (datetime.now(UTC) - datetime.fromisoformat(outcome.time)).total_seconds()
         ago = (f"{count(int(past // size), unit)} ago" for size, unit in _UNITS if past >= size)

@@ -4,8 +4,8 @@ import logging
 import os
 import sys
 
-from hookline.escapes import one_line
-from hookline.hiding import Secrets
+from hookline._support.escapes import one_line
+from hookline._support.secrets import Secrets
 
 
 class _Formatter(logging.Formatter):

@@ -10,17 +10,17 @@ import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from hookline.cli.events import load_config, run_on_asyncio
 from hookline.cli.failures import CommandError, tell_problems
-from hookline.cli.firing import load_config, run_on_asyncio
 from hookline.cli.logs import make_handler
 from hookline.cli.options import SOURCES, STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
-from hookline.front import Hooks
-from hookline.pipeline.matcher import Match, compile_matcher
+from hookline.dialects.matcher import Match, compile_matcher
+from hookline.hooks import Hooks
 
 if TYPE_CHECKING:
-    from hookline.serving.mcp.server import Server
-    from hookline.serving.mcp.tools import Identity
+    from hookline.service.mcp.server import Server
+    from hookline.service.mcp.tools import Identity
 
 EXAMPLES = (
     "hookline mcp -- npx -y @modelcontextprotocol/server-filesystem .",
@@ -118,8 +118,8 @@ async def _serve(
     allows: Match | None,
     wire: int,
 ) -> int:
-    from hookline.serving.mcp.lines import Lines, Outlet
-    from hookline.serving.mcp.proxy import Proxy
+    from hookline.service.mcp.lines import Lines, Outlet
+    from hookline.service.mcp.proxy import Proxy
 
     async with AsyncExitStack() as ends:
         incoming, outgoing = Lines(os.dup(0)), Outlet(os.dup(wire))
@@ -135,11 +135,11 @@ async def _open_server(
     options: Options, command: list[str], headers: dict[str, str], ends: AsyncExitStack
 ) -> "Server":
     if options.url is None:
-        from hookline.serving.mcp.stdio import StdioServer
+        from hookline.service.mcp.stdio import StdioServer
 
         return StdioServer(command)
     try:
-        from hookline.serving.mcp.http import HttpServer
+        from hookline.service.mcp.http import HttpServer
     except ImportError:
         raise CommandError("--url needs httpx; run pip install 'hookline[http]'") from None
     there = HttpServer(options.url, headers=headers, allow_http=options.allow_http)
@@ -147,14 +147,14 @@ async def _open_server(
 
 
 def _identify(name: str | None, url: str | None, command: list[str]) -> "Identity":
-    from hookline.serving.mcp.tools import Identity
+    from hookline.service.mcp.tools import Identity
 
     if url is None:
         place = {"command": command[0], "args": command[1:], "cwd": os.getcwd()}
         return Identity(name=name, fallback=os.path.basename(command[0]), place=place)
     from urllib.parse import urlsplit
 
-    from hookline.serving.mcp.address import read_address
+    from hookline.service.mcp.address import read_address
 
     # Hooks must not read a password or key in the URL.
     place = {"url": read_address(url, allow_http=True).shown}

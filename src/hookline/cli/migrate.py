@@ -12,8 +12,7 @@ from typing import Any
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag
 from hookline.cli.screen import Screen, count, shown_path, shown_place
-from hookline.edit import Updated, add_to_settings
-from hookline.migrate.planning import (
+from hookline.migrate.plan import (
     Kind,
     Places,
     Plan,
@@ -25,7 +24,8 @@ from hookline.migrate.planning import (
     make_plan,
     name_source,
 )
-from hookline.pipeline.settings import SettingsFileError
+from hookline.settings.edit import Updated, add_to_settings
+from hookline.settings.reader import SettingsFileError
 
 EXAMPLES = (
     "hookline migrate",

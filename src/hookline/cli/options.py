@@ -240,8 +240,8 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
 
 def explain_unknown_event(error: UnknownEventError) -> str:
     """Explain an unknown event name, with the nearest names of either family, or all of ours."""
-    from hookline.nearest import nearest
-    from hookline.pipeline.dialects.claude.names import EVENT_NAMES
+    from hookline._support.nearest import nearest
+    from hookline.dialects.claude.names import EVENT_NAMES
 
     found = nearest(str(error.name), dict.fromkeys((*HookEventName, *EVENT_NAMES)))
     if found:
@@ -252,7 +252,7 @@ def explain_unknown_event(error: UnknownEventError) -> str:
 def read_event_name(option: str, name: str) -> EventName:
     """The event that an option names, by our name or Claude Code's; raises CommandError for an
     unknown name."""
-    from hookline.executor import find_named_event
+    from hookline.engine.executor import find_named_event
 
     try:
         return find_named_event(name)
@@ -285,7 +285,7 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
             """Report an unknown option before anything that argparse finds."""
             from itertools import takewhile
 
-            from hookline.nearest import did_you_mean, nearest
+            from hookline._support.nearest import did_you_mean, nearest
 
             known = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
             for word in takewhile(lambda word: word != "--", args or ()):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 from hookline.cli.screen import head, printable, terminal_width, width_of
 
 if TYPE_CHECKING:
-    from hookline.pipeline.runner.loop import Loop
-    from hookline.pipeline.runner.runner import RunningHook
+    from hookline.runner.loop import Loop
+    from hookline.runner.runner import RunningHook
 
 # The width of ^C, which a terminal prints after the text on Ctrl-C.
 _ECHO = 2

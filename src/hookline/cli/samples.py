@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from hookline.pipeline.dialects.tools import ToolAlias, show_as_host
-from hookline.pipeline.matcher import MatchTimeout
+from hookline.dialects.matcher import MatchTimeout
+from hookline.dialects.tools import ToolAlias, show_as_host
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, find_event

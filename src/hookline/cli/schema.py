@@ -24,7 +24,7 @@ OPTIONS = (
 
 def run(options: Options, screen: Screen) -> int:
     """Print the schema: in lines for people and for files, on one line with ``--json``."""
-    from hookline.schema import write_schema
+    from hookline.settings.schema import write_schema
 
     found = _find_schema(*options.what)
     if options.json:
@@ -35,8 +35,8 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _find_schema(kind: str = "settings", name: str | None = None, *more: str) -> dict[str, object]:
-    from hookline import schema
-    from hookline.nearest import name_hint
+    from hookline._support.nearest import name_hint
+    from hookline.settings import schema
 
     names = ", ".join(HookEventName)
     if kind in (*HookEventName, *schema.CLAUDE_EVENTS):

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TextIO, TypeAlias
 
-from hookline.escapes import escape_unseen, spell
+from hookline._support.escapes import escape_unseen, spell
 
 # A piece of a line: plain text, or text and its role.
 Span: TypeAlias = str | tuple[str, str]

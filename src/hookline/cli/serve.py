@@ -7,8 +7,9 @@ import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hookline._support.notices import warn
+from hookline.cli.events import ENDING_SIGNALS, load_nats, open_bus
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import ENDING_SIGNALS, load_nats, open_bus
 from hookline.cli.logs import make_handler
 from hookline.cli.options import (
     SOURCES,
@@ -21,7 +22,6 @@ from hookline.cli.options import (
 )
 from hookline.cli.screen import Screen, count, duration
 from hookline.config import Config
-from hookline.notices import warn
 
 if TYPE_CHECKING:
     from hookline.bus.nats import NatsMessageBus
@@ -94,7 +94,7 @@ def run(options: Options, screen: Screen) -> int:
     bus = open_bus(options.bus, name="hookline serve", serving=serving, max_reconnect_wait=wait)
     if options.stats:
         return _show_statistics(options, screen, bus)
-    from hookline.serving.worker import Worker
+    from hookline.service.worker import Worker
 
     handler = make_handler("%(asctime)s %(message)s")
     logger = logging.getLogger("hookline")
@@ -130,7 +130,7 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
     """Ask each worker for its status, and show it."""
     import msgspec
 
-    from hookline.serving.worker import WorkerStatus
+    from hookline.service.worker import WorkerStatus
 
     async def ask() -> list[Any]:
         async with bus:

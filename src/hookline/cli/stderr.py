@@ -28,7 +28,7 @@ _NODE_FRAME = re.compile(r"\s+at .*(:\d+:\d+\)?|\(<anonymous>\)|\(index \d+\)|\(
 _NODE_PLACE = re.compile(r"(file://)?/.*:\d+")
 # Frames of the interpreter, of a library, or of our code that starts a warm hook.
 _NOT_OWN = re.compile(
-    r'"<frozen |/lib/python\d|/site-packages/|/dist-packages/|/hookline/pipeline/runner/'
+    r'"<frozen |/lib/python\d|/site-packages/|/dist-packages/|/hookline/runner/'
     r"|\bnode:|/node_modules/|\((<anonymous>|native|index \d+)\)"
 )
 

@@ -220,9 +220,9 @@ def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> Non
         if os.path.isdir(os.path.join(now.project, ".hookline", "tests")):
             screen.line(f"`hookline test{where}` runs their tests")
         return
-    from hookline.cli.firing import fire
+    from hookline.cli.events import fire
     from hookline.hooktests.cases import read_test_file
-    from hookline.hooktests.running import HookTestRunner
+    from hookline.hooktests.runs import HookTestRunner
 
     files = [read_test_file(path) for path in find_test_files(now.project)]
     tests = [test for file in files for test in file.tests]

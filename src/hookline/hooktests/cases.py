@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from hookline._support.files import open_regular
+from hookline._support.nearest import name_hint
+from hookline._support.problem import Problem
+from hookline.engine.executor import find_named_event, read_named_event
 from hookline.errors import HooklineError, UnknownEventError
-from hookline.executor import find_named_event, read_named_event
-from hookline.files import open_regular
-from hookline.hooktests.comparing import Failure, find_bad_word
-from hookline.nearest import name_hint
-from hookline.pipeline.definitions import Origin
-from hookline.pipeline.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
-from hookline.problem import Problem
+from hookline.hooktests.comparison import Failure, find_bad_word
+from hookline.settings.definitions import Origin
+from hookline.settings.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.wire.events import EVENTS, EventName, HookEventName
 
 SUFFIX = ".hooktest.json"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from hookline.escapes import escape_unseen, spell
+from hookline._support.escapes import escape_unseen, spell
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.comparing import describe_failure, failure_lines
+from hookline.hooktests.comparison import describe_failure, failure_lines
 
 
 def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> bytes:

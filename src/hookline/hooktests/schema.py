@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from hookline import schema
+from hookline.dialects.claude.names import EVENT_NAMES
 from hookline.hooktests.cases import FIELD_TYPES
-from hookline.hooktests.comparing import WORDS
-from hookline.pipeline.dialects.claude.names import EVENT_NAMES
-from hookline.schema.making import make_type
+from hookline.hooktests.comparison import WORDS
+from hookline.settings import schema
+from hookline.settings.schema.document import make_type
 from hookline.wire.events import HookEventName
 
 FIELD_MEANINGS: dict[str, str] = {

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from hookline.dialects import DIALECTS, EventDocument
+from hookline.dialects.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.errors import EventHeldError
-from hookline.fired import FiredEvent, Target
-from hookline.pipeline.dialects import DIALECTS, EventDocument
-from hookline.pipeline.matcher import MatchTimeout, may_name_mcp_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
 from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.fired import FiredEvent, Target
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource
 from hookline.wire.results import HookExecutionPlan
 

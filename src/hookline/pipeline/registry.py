@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from hookline.errors import HookRegistryNotInitializedError
-from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.settings import Required
+from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.reader import Required
 from hookline.wire.events import EventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 

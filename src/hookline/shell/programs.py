@@ -347,7 +347,7 @@ def _is_executable(file: str) -> bool:
 
 def read_shebang(file: str) -> tuple[str, ...] | None:
     """The words in a script's first line that run it; None if there are none."""
-    from hookline.files import open_regular
+    from hookline._support.files import open_regular
 
     try:
         with open_regular(file) as script:

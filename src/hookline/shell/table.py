@@ -5,9 +5,23 @@ program that it starts.
 """
 
 import os
+import re
 
 import msgspec
 
+# Variables that make an interpreter, a shell or the system's loader load code.
+LOADERS = re.compile(
+    r"BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|ZDOTDIR|FPATH|LD_.*|DYLD_.*|PYTHON.*|NODE_.*"
+    r"|PERL5.*|PERLLIB|RUBY.*|GEM_.*|BUNDLE_.*|GCONV_PATH|LOCPATH|LESSOPEN|LESSCLOSE"
+    r"|_?JAVA_\w*OPTIONS",
+    re.DOTALL,
+)
+HARMLESS_LOADERS = frozenset(
+    {
+        *("PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE"),
+        *("PYTHONHASHSEED", "PYTHONNOUSERSITE", "PYTHONSAFEPATH", "NODE_ENV", "NODE_NO_WARNINGS"),
+    }
+)
 # Behind these words of a shell's grammar a command begins.
 OPENING = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}

@@ -19,15 +19,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hookline.answer import Answer
 from hookline.config import Config
 from hookline.errors import HooklineError, TranslationError
 from hookline.handler import HookEventHandler
-from hookline.hooktests.comparing import differences
-from hookline.hooktests.running import replace_texts
+from hookline.hooktests.comparison import differences
+from hookline.hooktests.runs import replace_texts
+from hookline.pipeline.answer import Answer
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.system import HookSystem
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from hookline.triggers import tool_notification
 from hookline.wire import codec
 from hookline.wire.codec import timestamp

@@ -25,18 +25,18 @@ except ImportError as error:
         "hookline.testing.plugin is a plugin for pytest, which is not installed: pip install pytest"
     ) from error
 
-from hookline.answer import Answer
+from hookline._support.escapes import one_line
+from hookline._support.notices import Notice, warn
+from hookline._support.problem import Problem
 from hookline.config import Config, PathLike
-from hookline.debuglog import DebugLogger
-from hookline.escapes import one_line
-from hookline.fired import FiredEvent
-from hookline.front import Hooks
+from hookline.hooks import Hooks
 from hookline.hooktests.cases import SUFFIX, HookTest, Outcome, read_test_file
-from hookline.hooktests.explaining import explain_outcome
-from hookline.hooktests.running import HookTestRunner, ProjectConfig, project_of
-from hookline.notices import Notice, warn
-from hookline.problem import Problem
+from hookline.hooktests.explanation import explain_outcome
+from hookline.hooktests.runs import HookTestRunner, ProjectConfig, project_of
+from hookline.pipeline.answer import Answer
 from hookline.system import HookSystem
+from hookline.trace.records import DebugLogger
+from hookline.wire.fired import FiredEvent
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -24,8 +24,8 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from hookline._support.notices import heard_warnings
 from hookline.errors import TranslationError
-from hookline.notices import heard_warnings
 from hookline.translate import HookTranslator
 from hookline.wire import codec
 from hookline.wire.model import LLMMessage, LLMRequest, LLMResponse

@@ -8,10 +8,10 @@ from zlib import crc32
 
 import msgspec
 
-from hookline.answer import EFFECTS, Answer, Change, HookPart, describe_hook
-from hookline.fired import FiredEvent
+from hookline.pipeline.answer import EFFECTS, Answer, Change, HookPart, describe_hook
 from hookline.trace.log import Record
 from hookline.wire.events import find_event
+from hookline.wire.fired import FiredEvent
 
 # Every word for the outcome of an event, the strongest first.
 DECISIONS = (*EFFECTS, "failed", "allowed", "no hook", "async", "warning")

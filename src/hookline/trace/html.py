@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from msgspec import structs
 
-from hookline.answer import TONES
+from hookline.pipeline.answer import TONES
 from hookline.trace.events import DECISIONS, TracedEvent
 from hookline.trace.queries import latencies
 from hookline.wire import codec

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from hookline.debuglog import KEPT_FILES
+from hookline._support.files import open_regular
 from hookline.errors import HooklineError
-from hookline.files import open_regular
+from hookline.trace.records import KEPT_FILES
 from hookline.wire import codec
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from hookline.debuglog import default_trace_path
 from hookline.errors import HooklineError
 from hookline.trace.events import Entry, TracedEvent, describe_run
 from hookline.trace.log import read_tail
+from hookline.trace.records import default_trace_path
 
 _AGO = re.compile(
     r"(\d+(?:\.\d+)?|an?)\s*"

@@ -17,8 +17,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from hookline._support.notices import warn
 from hookline.errors import TranslationError
-from hookline.notices import warn
 from hookline.translate.blocks import ABOUT_THE_TEXT, Blocks
 from hookline.translate.messages import MODES, MessageTranslator
 from hookline.translate.values import get, is_object, put, read_change

@@ -8,8 +8,8 @@ request that says which tools the model may call.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from hookline._support.notices import warn
 from hookline.errors import TranslationError
-from hookline.notices import warn
 from hookline.translate.alignment import (
     MessageForm,
     edit_messages,

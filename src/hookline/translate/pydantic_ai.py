@@ -27,8 +27,8 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 
+from hookline._support.notices import warn
 from hookline.errors import TranslationError
-from hookline.notices import warn
 from hookline.translate.messages import MessageTranslator
 from hookline.translate.values import are_same
 from hookline.wire.model import HookToolConfig, Role

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline._support.files import Signature, sign_settled, signature
+from hookline._support.problem import Problem
 from hookline.errors import EXHAUSTED
-from hookline.files import Signature, sign_settled, signature
-from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.settings import Layer
-from hookline.problem import Problem
+from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.reader import Layer
 from hookline.trust.coverage import is_left_out, read_state
 from hookline.trust.form import find_outside, read_form
 from hookline.trust.ground import Ground, is_inside, may_be_code
@@ -43,7 +43,7 @@ from hookline.wire.hooks import (
 )
 
 if TYPE_CHECKING:
-    from hookline.pipeline.dialects.tools import ToolAlias
+    from hookline.dialects.tools import ToolAlias
 
 _REVIEW = "review it with `hookline trust`"
 _DECIDES = "`hookline trust` decides about the change, `hookline untrust` ends the review"

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from hookline.pipeline.runner.invocation import HARMLESS_LOADERS, LOADERS
-from hookline.places import hook_state_dir
+from hookline._support.places import hook_state_dir
 from hookline.shell.plain import NotPlainError, PlainWord, read_plain
 from hookline.shell.programs import (
     argv_of,
@@ -22,7 +21,7 @@ from hookline.shell.programs import (
     shebang_in,
     words_in,
 )
-from hookline.shell.table import OF_THE_SHELL
+from hookline.shell.table import HARMLESS_LOADERS, LOADERS, OF_THE_SHELL
 from hookline.trust.ground import Ground, may_be_code, parts_of
 from hookline.wire.hooks import CommandHook, HookSource
 

@@ -81,7 +81,7 @@ def may_be_code(name: str, known: os.stat_result, place: str) -> bool:
         return False
     if known.st_mode & 0o111 or name.endswith((*CODE_SUFFIXES, *all_suffixes())):
         return True
-    from hookline.files import open_regular
+    from hookline._support.files import open_regular
 
     try:
         with open_regular(place) as file:

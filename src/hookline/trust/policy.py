@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from hookline.files import Signature, sign_settled, signature
-from hookline.pipeline.definitions import HookRegistryEntry
+from hookline._support.files import Signature, sign_settled, signature
+from hookline.settings.definitions import HookRegistryEntry
 from hookline.trust.coverage import FileState
 from hookline.trust.review import ReviewedFile, describe_entry, look_at
 from hookline.wire import codec

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from hookline.dialects import DIALECTS
 from hookline.errors import EXHAUSTED, HooklineError
-from hookline.pipeline.definitions import HookRegistryEntry
-from hookline.pipeline.dialects import DIALECTS
+from hookline.settings.definitions import HookRegistryEntry
 from hookline.trust.coverage import (
     Covered,
     FileState,

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from hookline.errors import EXHAUSTED
-from hookline.files import open_regular, read_bounded
-from hookline.places import (
+from hookline._support.files import open_regular, read_bounded
+from hookline._support.places import (
     STATE_VARIABLE,
     account_state_dir,
     home_dir,
     project_key,
     user_state_dir,
 )
+from hookline.errors import EXHAUSTED
 from hookline.trust.form import copied_name
 from hookline.trust.ground import is_inside
 from hookline.trust.review import VERSION, Looked, Review, ReviewedFile, TrustError

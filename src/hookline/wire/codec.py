@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from hookline._support.escapes import escape_unseen, spell_json
 from hookline.errors import PayloadEncodingError
-from hookline.escapes import escape_unseen, spell_json
 
 if TYPE_CHECKING:
     from json import JSONDecoder

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 import msgspec
 
+from hookline._support.nearest import nearest
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.nearest import nearest
 
 
 class EventName(StrEnum):

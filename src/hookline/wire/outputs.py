@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline._support.notices import warn
 from hookline.errors import HooklineError, TranslationError
-from hookline.notices import warn
 from hookline.wire.events import EventName, HookEventName
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from hookline import Hooks, ask, combine, deny, message, rewrite, stop
 from hookline.adapters.adk import HooklinePlugin
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 from tests.adapters.adk.models import (
     EXPERIMENTAL,
     INNER_RUNNER,

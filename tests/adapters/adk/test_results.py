@@ -6,7 +6,7 @@ import pytest
 from google.genai import types
 
 from hookline.adapters.adk.results import ADDED, apply_outcome, holds_media, read_result
-from hookline.toolcall import ToolError, ToolOutcome, ToolResult
+from hookline.calls.tool import ToolError, ToolOutcome, ToolResult
 
 IMAGE = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"x"))
 FILE = types.Part(file_data=types.FileData(mime_type="image/gif", file_uri="gs://a"))

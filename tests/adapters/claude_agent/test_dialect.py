@@ -16,8 +16,8 @@ from claude_agent_sdk import (
 )
 
 from hookline import Hooks, ToolAlias
+from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
-from hookline.notices import heard_warnings
 from hookline.testing.adapters import Reply
 from tests.adapters.claude_agent.messages import call
 from tests.adapters.claude_agent.playing import Event, play

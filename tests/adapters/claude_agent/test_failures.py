@@ -11,9 +11,9 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions
 
 from hookline import Hooks, allow, deny, replace_result
+from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
 from hookline.errors import HooklineError
-from hookline.notices import heard_warnings
 from hookline.testing.adapters import Reply
 from tests.adapters.claude_agent.messages import call
 from tests.adapters.claude_agent.playing import play

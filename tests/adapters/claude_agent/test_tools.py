@@ -27,8 +27,8 @@ from hookline import (
     rewrite,
     stop,
 )
+from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
-from hookline.notices import heard_warnings
 from hookline.testing.adapters import Call, Reply
 from tests.adapters.claude_agent.messages import MessagesApi, call, clean_environment
 from tests.adapters.claude_agent.playing import Event, note, play

@@ -10,8 +10,8 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, query
 
 from hookline import Hooks, add_context, deny, message, stop
+from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
-from hookline.notices import heard_warnings
 from tests.adapters.claude_agent.messages import MessagesApi, call, clean_environment, say
 from tests.adapters.claude_agent.playing import Event, note, play
 

@@ -12,7 +12,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from hookline import Hooks, add_context, ask, deny, replace_result, rewrite, stop
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 from tests.adapters.genai.playing import (
     MODEL,
     PLAYS,

@@ -7,7 +7,7 @@ from typing import Any
 from hookline.wire.hooks import HookSource, HttpHook
 from hookline.wire.results import HookExecutionResult
 from tests.adapters.mcp_http.rawserver import RawServer, Request
-from tests.pipeline.runner.planned import run_one
+from tests.runner.planned import run_one
 
 Handler = Callable[[Request], Awaitable[None]]
 

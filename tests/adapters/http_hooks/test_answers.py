@@ -8,7 +8,7 @@ import pytest
 from hookline.wire.events import HookEventName
 from tests.adapters.http_hooks.asked import answer, ask, http_hook, write
 from tests.adapters.mcp_http.rawserver import RawServer
-from tests.pipeline.runner.planned import TOOL, run, run_one, script
+from tests.runner.planned import TOOL, run, run_one, script
 
 DENY = {"decision": "deny", "reason": "not here"}
 
@@ -32,7 +32,7 @@ async def test_the_event_is_posted_as_json_with_a_fixed_set_of_headers() -> None
 async def test_a_hook_of_claude_is_sent_what_its_dialect_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from hookline.pipeline.dialects import DIALECTS
+    from hookline.dialects import DIALECTS
 
     monkeypatch.setattr(type(DIALECTS["claude"]), "write_input", lambda *_: b'{"of": "claude"}')
     async with RawServer(answer(b"")) as server:

@@ -5,8 +5,8 @@ from ipaddress import ip_address
 import httpcore
 import pytest
 
-from hookline.pipeline.runner.addresses import Reach
-from hookline.pipeline.runner.http_client import Response, _describe_refusal, _explain
+from hookline.runner.addresses import Reach
+from hookline.runner.http_client import Response, _describe_refusal, _explain
 
 REFUSED = OSError(111, "Connection refused")
 

@@ -8,7 +8,7 @@ import pytest
 from hookline.wire.hooks import Redaction
 from tests.adapters.http_hooks.asked import answer, ask, http_hook
 from tests.adapters.mcp_http.rawserver import RawServer, Request
-from tests.pipeline.runner.planned import run_one
+from tests.runner.planned import run_one
 
 SECRET = "hush-hush-hush-1"
 

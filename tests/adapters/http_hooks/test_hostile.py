@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.pipeline.runner.context import RunLimits
+from hookline.runner.context import RunLimits
 from tests.adapters.http_hooks.asked import Handler, answer, ask, http_hook, write
 from tests.adapters.mcp_http.rawserver import RawServer, Request
-from tests.pipeline.runner.planned import run, run_one, script
+from tests.runner.planned import run, run_one, script
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 LIMIT = {"limits": RunLimits(max_stdout=100_000)}

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from hookline.pipeline.runner.context import InputDocument, RunContext
-from hookline.pipeline.runner.runner import HookRunner
+from hookline.runner.context import InputDocument, RunContext
+from hookline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 from tests.adapters.http_hooks.asked import answer, http_hook
 from tests.adapters.mcp_http.rawserver import RawServer, Request
-from tests.pipeline.runner.planned import TOOL
+from tests.runner.planned import TOOL
 
 EVENT = HookEventName.BEFORE_TOOL
 
@@ -132,7 +132,7 @@ async def test_a_request_that_was_sent_is_not_sent_again() -> None:
 async def test_requests_that_are_cancelled_at_any_time_leave_no_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hookline.pipeline.runner.http_client.IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("hookline.runner.http_client.IDLE_SECONDS", 0.05)
     runner = HookRunner()
     async with RawServer(answer({})) as server:
 

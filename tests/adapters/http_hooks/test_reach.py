@@ -13,7 +13,7 @@ from hookline.wire.hooks import HookSource
 from tests.adapters.certificates import make_certificate
 from tests.adapters.http_hooks.asked import answer, ask, http_hook
 from tests.adapters.mcp_http.rawserver import RawServer
-from tests.pipeline.runner.planned import run_one
+from tests.runner.planned import run_one
 
 PROJECT = HookSource.PROJECT
 DENY = {"decision": "deny"}
@@ -172,7 +172,7 @@ async def test_a_name_is_looked_up_once_and_what_was_looked_up_is_connected_to(
 async def test_a_connection_of_the_user_is_not_used_for_the_project(
     tmp_path: Path, resolve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.pipeline.runner.planned import run
+    from tests.runner.planned import run
 
     resolve(["127.0.0.1"])
     async with serve_tls(tmp_path, "hook.example", monkeypatch) as server:

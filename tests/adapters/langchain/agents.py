@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hookline.adapters.langchain import HooklineMiddleware
-from hookline.front import Hooks
+from hookline.hooks import Hooks
 from tests.adapters.langchain.models import Recorded
 
 Way = Literal["sync", "async", "stream", "astream"]

@@ -18,7 +18,7 @@ from langgraph.types import Command, Send
 
 from hookline import Hooks, ask, combine, deny, message, rewrite, stop
 from hookline.adapters.langchain import HooklineMiddleware
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 from tests.adapters.langchain.agents import (
     RAN,
     Way,

@@ -31,7 +31,7 @@ from hookline.testing.translators import (
     check_request,
     check_response,
 )
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from hookline.translate.langchain import LangChainTranslator
 from tests.adapters.langchain.models import Recorded, ScriptedModel
 from tests.arbitrary import JSON, PAYLOADS

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from hookline.serving.mcp import http
-from hookline.serving.mcp.connection import Answer, _explain
-from hookline.serving.mcp.http import HttpServer
-from hookline.web.address import AddressError
+from hookline._support.address import AddressError
+from hookline.service.mcp import http
+from hookline.service.mcp.connection import Answer, _explain
+from hookline.service.mcp.http import HttpServer
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
 from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
 

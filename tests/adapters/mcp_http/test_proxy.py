@@ -22,7 +22,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 from tests.adapters.mcp_http.rawserver import Request, serve
 from tests.adapters.mcp_http.realserver import Seen, serve_real
 from tests.harness.scratch import Project
-from tests.serving.mcp.processes import proxy
+from tests.service.mcp.processes import proxy
 
 MODES: Any = ["legacy", "2026-07-28"]
 both = pytest.mark.parametrize("mode", MODES)

@@ -23,8 +23,8 @@ from mcp.shared.inbound import (
 from mcp.shared.message import SessionMessage
 from mcp_types import ElicitResult, TextContent, jsonrpc_message_adapter
 
-from hookline.serving.mcp.http import HttpServer
-from hookline.serving.mcp.routing import (
+from hookline.service.mcp.http import HttpServer
+from hookline.service.mcp.routes import (
     build_routing_headers,
     find_mirrored_arguments,
     read_message,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.serving.mcp.http import HttpServer
+from hookline.service.mcp.http import HttpServer
 from tests.adapters.certificates import make_certificate
 from tests.adapters.mcp_http.rawserver import RawServer, serve
 from tests.adapters.mcp_http.wire import ask

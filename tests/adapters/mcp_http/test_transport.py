@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hookline.serving.mcp import http
-from hookline.serving.mcp.http import HttpServer
-from hookline.serving.mcp.server import Server, ServerGone
-from hookline.web.transport import keep_alive_options
+from hookline._support.transport import keep_alive_options
+from hookline.service.mcp import http
+from hookline.service.mcp.http import HttpServer
+from hookline.service.mcp.server import Server, ServerGone
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
 from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
 

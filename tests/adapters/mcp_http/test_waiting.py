@@ -2,8 +2,8 @@
 
 import pytest
 
-from hookline.serving.mcp.events import EventParser
-from hookline.serving.mcp.http import _Position
+from hookline.service.mcp.events import EventParser
+from hookline.service.mcp.http import _Position
 
 
 @pytest.mark.parametrize(

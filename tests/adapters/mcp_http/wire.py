@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from hookline.serving.mcp.http import HttpServer
+from hookline.service.mcp.http import HttpServer
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

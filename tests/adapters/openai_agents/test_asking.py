@@ -13,7 +13,7 @@ from agents import Agent, RunConfig, Runner, RunState, SQLiteSession, function_t
 
 from hookline import Hooks, StoppedByHook, ask, combine, deny, rewrite, stop
 from hookline.adapters.openai_agents import hooked, read_question
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script
 from tests.adapters.openai_agents.project import resume, run
 from tests.harness.documents import REPOSITORY

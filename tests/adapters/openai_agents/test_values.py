@@ -19,7 +19,7 @@ from hookline.adapters.openai_agents.toolcalls import (
     read_output,
     tool_name,
 )
-from hookline.toolcall import ToolOutcome, ToolResult
+from hookline.calls.tool import ToolOutcome, ToolResult
 
 TEXT, IMAGE = ToolOutputText(text="a"), ToolOutputImage(file_id="f", detail="low")
 

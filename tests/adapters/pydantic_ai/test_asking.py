@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from hookline import Hooks, add_context, ask, combine, deny, rewrite, stop
 from hookline.adapters.pydantic_ai import HooklineCapability
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
 from tests.adapters.pydantic_ai.playing import PLAYS, Event, Play, Script, call, note
 
 OUTPUT: Any = [str, DeferredToolRequests]

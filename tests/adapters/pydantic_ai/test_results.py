@@ -7,7 +7,7 @@ from pydantic_ai.messages import BinaryContent, TextContent, ToolReturn
 from pydantic_ai.tools import ToolDenied
 
 from hookline.adapters.pydantic_ai.results import apply_outcome, read_result
-from hookline.toolcall import ToolOutcome, ToolResult
+from hookline.calls.tool import ToolOutcome, ToolResult
 
 IMAGE = BinaryContent(b"x", media_type="image/png", identifier="i")
 SHOWN = {"type": "binary", "mediaType": "image/png", "id": "i"}

@@ -47,7 +47,7 @@ from hookline.testing.translators import (
     check_request,
     check_response,
 )
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
 from tests.arbitrary import JSON, NOT_JSON
 

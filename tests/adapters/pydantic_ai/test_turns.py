@@ -27,8 +27,8 @@ from pydantic_graph import End
 
 from hookline import Config, DebugLogger, Hooks, add_context, deny, message, stop
 from hookline.adapters.pydantic_ai import HooklineCapability
-from hookline.answer import most_sent_back
 from hookline.errors import BlockedByHook, StoppedByHook
+from hookline.pipeline.answer import most_sent_back
 from tests.adapters.pydantic_ai.playing import PLAYS, Event, Play, Script, call, note
 
 ADDRESS = "ann@example.org"

@@ -13,7 +13,7 @@ from openai.types.responses import Response, ResponseOutputItem
 from pydantic import TypeAdapter
 
 from hookline.testing.translators import check_answers, check_request, check_response
-from hookline.translate.choosing import make_translator
+from hookline.translate.choice import make_translator
 from hookline.translate.values import SDKCall
 from tests.translate import apis
 from tests.translate.forms import Json

@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from hookline import Hooks, deny
 from hookline.testing.translators import check_valid
-from hookline.translate.choosing import AnyTranslator
+from hookline.translate.choice import AnyTranslator
 from hookline.translate.values import SDKCall
 
 EMAIL = "jane@example.org"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hookline import Hooks
-from hookline.answer import Answer
 from hookline.cli import main
+from hookline.pipeline.answer import Answer
 from tests.cli.command import Done
 
 # What an attacker does behind the review's back: writes the attacker's code to this file, gives

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from hookline.adapters.adk.runs import MARK, ModelStep, Run, show_text
 from hookline.adapters.gates import split_json
-from hookline.toolcall import text_of
+from hookline.calls.tool import text_of
 from hookline.translate.genai import GenerateContentParameters
 from hookline.wire.events import HookEventName
 

@@ -49,7 +49,7 @@ from hookline.adapters.adk.turns import (
     say_as_user,
 )
 from hookline.adapters.gates import Conversation, Conversations, Given
-from hookline.toolcall import Confirm
+from hookline.calls.tool import Confirm
 from hookline.wire.events import HookEventName
 
 _TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)

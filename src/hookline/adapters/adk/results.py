@@ -6,7 +6,7 @@ from typing import Any
 from google.genai import types
 
 from hookline.adapters.gates import ToolOutcome
-from hookline.toolcall import ToolError, ToolResult, as_tool_result, text_of
+from hookline.calls.tool import ToolError, ToolResult, as_tool_result, text_of
 
 ADDED = "additional_context"
 

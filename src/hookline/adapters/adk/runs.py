@@ -13,7 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from hookline.adapters.gates import CallKey, Conversation, ToolGate, TurnGate
-from hookline.front import Face
+from hookline.hooks import Face
 
 MARK = "hookline"
 

@@ -28,7 +28,7 @@ from hookline.adapters.gates import (
     key_call,
     write_input,
 )
-from hookline.toolcall import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
+from hookline.calls.tool import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
 from hookline.wire.events import HookEventName
 
 # The calls by which ADK asks the user.

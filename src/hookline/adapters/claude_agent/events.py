@@ -42,18 +42,7 @@ from hookline.adapters.gates import (
     announce_question,
     key_call,
 )
-from hookline.answer import Answer
-from hookline.errors import HooklineError, describe
-from hookline.fired import Target
-from hookline.front import Face, failing_closed, find_files, heard_by, worded_as
-from hookline.pipeline.dialects.tools import (
-    ShownCall,
-    read_blocks,
-    read_mcp_context,
-    show_as_host,
-    split_mcp_name,
-)
-from hookline.toolcall import (
+from hookline.calls.tool import (
     NOBODY_TO_ASK,
     ConfirmationRequest,
     ToolError,
@@ -61,9 +50,20 @@ from hookline.toolcall import (
     may_permit,
     text_of,
 )
+from hookline.dialects.tools import (
+    ShownCall,
+    read_blocks,
+    read_mcp_context,
+    show_as_host,
+    split_mcp_name,
+)
+from hookline.errors import HooklineError, describe
+from hookline.hooks import Face, failing_closed, find_files, heard_by, worded_as
+from hookline.pipeline.answer import Answer
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import HookEventName
+from hookline.wire.fired import Target
 from hookline.wire.hooks import HookSource
 
 Event: TypeAlias = Mapping[str, Any]

@@ -17,7 +17,7 @@ from hookline.adapters.genai.http import HTTPClients, drive
 from hookline.adapters.genai.models import Call, ModelCalls
 from hookline.adapters.genai.tools import ToolGuard
 from hookline.adapters.genai.turns import ChatQuestion, ModelQuestion, Question, Turn
-from hookline.toolcall import Confirm
+from hookline.calls.tool import Confirm
 from hookline.translate.genai import read_declared_names
 from hookline.translate.genai_values import field
 

@@ -15,9 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hookline.adapters.gates import ToolOutcome, announce_question, complete
 from hookline.adapters.genai.models import Call, current_call, settle
-from hookline.errors import HooklineError, describe
-from hookline.front import Face
-from hookline.toolcall import (
+from hookline.calls.tool import (
     Confirm,
     ConfirmationRequest,
     Execute,
@@ -27,6 +25,8 @@ from hookline.toolcall import (
     ToolResult,
     text_of,
 )
+from hookline.errors import HooklineError, describe
+from hookline.hooks import Face
 from hookline.translate.genai_values import field, list_field
 from hookline.wire.events import HookEventName
 

@@ -13,9 +13,9 @@ from google.genai.types import Candidate, Content, FinishReason, GenerateContent
 
 from hookline.adapters.gates import TurnGate
 from hookline.adapters.genai.models import Call, refuse_way_around, settle
+from hookline.calls.tool import text_of
 from hookline.errors import TranslationError
-from hookline.front import Face
-from hookline.toolcall import text_of
+from hookline.hooks import Face
 from hookline.translate.genai import GenAITranslator, GenerateContentParameters
 from hookline.translate.genai_values import field
 

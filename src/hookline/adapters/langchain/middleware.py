@@ -25,8 +25,8 @@ from hookline.adapters.langchain.marks import drop_hidden
 from hookline.adapters.langchain.modelcalls import call_model
 from hookline.adapters.langchain.toolcalls import GuardedCall, StoppedCalls, ToolValue
 from hookline.adapters.langchain.turns import Update, begin_turn, end_turn
-from hookline.front import Face
-from hookline.toolcall import Confirm
+from hookline.calls.tool import Confirm
+from hookline.hooks import Face
 from hookline.wire.events import SessionStartSource
 
 

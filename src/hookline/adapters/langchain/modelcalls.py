@@ -38,8 +38,8 @@ from hookline.adapters.langchain.marks import (
     settle,
 )
 from hookline.adapters.langchain.toolcalls import StoppedCalls
-from hookline.front import Face
-from hookline.toolcall import text_of
+from hookline.calls.tool import text_of
+from hookline.hooks import Face
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import HookEventName
 

@@ -31,8 +31,7 @@ from hookline.adapters.langchain.marks import (
     read_text,
     settle,
 )
-from hookline.front import Face
-from hookline.toolcall import (
+from hookline.calls.tool import (
     NOBODY_TO_ASK,
     Confirm,
     ConfirmationRequest,
@@ -42,6 +41,7 @@ from hookline.toolcall import (
     as_tool_result,
     text_of,
 )
+from hookline.hooks import Face
 from hookline.wire.events import HookEventName, SessionStartSource
 
 ToolValue: TypeAlias = Any  # a ToolMessage, a Command, or a list of both

@@ -23,9 +23,9 @@ from hookline.adapters.langchain.marks import (
     stop_reason,
     unmark,
 )
+from hookline.calls.tool import text_of
 from hookline.errors import TranslationError
-from hookline.front import Face
-from hookline.toolcall import text_of
+from hookline.hooks import Face
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import SessionStartSource
 

@@ -14,8 +14,8 @@ from hookline.adapters.openai_agents.model import hook_model
 from hookline.adapters.openai_agents.runner import find_bypass, install_runner
 from hookline.adapters.openai_agents.runs import Run, outer_run, run_facts
 from hookline.adapters.openai_agents.toolcalls import hook_agent_tool, tool_name
+from hookline.calls.tool import Confirm
 from hookline.errors import StoppedByHook
-from hookline.toolcall import Confirm
 
 C = TypeVar("C")
 

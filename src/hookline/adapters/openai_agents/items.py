@@ -14,7 +14,7 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
-from hookline.toolcall import ConfirmationRequest, ToolGate, ToolInput
+from hookline.calls.tool import ConfirmationRequest, ToolGate, ToolInput
 from hookline.translate.values import get, put
 
 MARK = "hookline"

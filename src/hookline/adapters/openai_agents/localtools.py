@@ -37,7 +37,7 @@ from hookline.adapters.openai_agents.toolcalls import (
     copy_with,
     is_approved,
 )
-from hookline.toolcall import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
+from hookline.calls.tool import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
 from hookline.wire.events import HookEventName
 
 

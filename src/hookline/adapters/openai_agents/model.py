@@ -24,8 +24,8 @@ from hookline.adapters.openai_agents.items import (
 )
 from hookline.adapters.openai_agents.runs import Run, current_run
 from hookline.adapters.openai_agents.toolcalls import open_calls, tool_name
+from hookline.calls.streams import split_response
 from hookline.errors import BlockedByHook, HooklineError, StoppedByHook
-from hookline.modelstreams import split_response
 from hookline.translate.values import SDKCall, get, put
 from hookline.wire.events import HookEventName
 

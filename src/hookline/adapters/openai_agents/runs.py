@@ -22,9 +22,9 @@ from hookline.adapters.gates import (
     write_input,
 )
 from hookline.adapters.openai_agents.items import make_mark
+from hookline.calls.tool import ConfirmationRequest, ToolInput
 from hookline.errors import HooklineError
-from hookline.front import Face
-from hookline.toolcall import ConfirmationRequest, ToolInput
+from hookline.hooks import Face
 from hookline.wire.events import HookEventName, SessionStartSource
 
 if TYPE_CHECKING:

@@ -31,7 +31,14 @@ from hookline.adapters.openai_agents.items import (
     read_arguments,
 )
 from hookline.adapters.openai_agents.runs import Run, run_instead
-from hookline.toolcall import NOBODY_TO_ASK, Execute, ToolInput, ToolResult, as_tool_result, text_of
+from hookline.calls.tool import (
+    NOBODY_TO_ASK,
+    Execute,
+    ToolInput,
+    ToolResult,
+    as_tool_result,
+    text_of,
+)
 from hookline.translate.values import get
 from hookline.wire.events import HookEventName
 

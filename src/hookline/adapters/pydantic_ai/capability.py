@@ -56,9 +56,7 @@ from hookline.adapters.gates import (
 from hookline.adapters.pydantic_ai.model import GuardedModel
 from hookline.adapters.pydantic_ai.outputs import put_outputs, show_outputs
 from hookline.adapters.pydantic_ai.results import apply_outcome, read_result
-from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
-from hookline.front import Face
-from hookline.toolcall import (
+from hookline.calls.tool import (
     NOBODY_TO_ASK,
     Confirm,
     ConfirmationRequest,
@@ -66,6 +64,8 @@ from hookline.toolcall import (
     ToolInput,
     text_of,
 )
+from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
+from hookline.hooks import Face
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
 from hookline.wire.events import HookEventName, SessionStartSource
 

@@ -8,7 +8,7 @@ from pydantic_ai.messages import TextContent, ToolReturn, is_multi_modal_content
 from pydantic_ai.tools import ToolDenied
 
 from hookline.adapters.gates import ToolOutcome
-from hookline.toolcall import ToolResult, as_tool_result, text_of
+from hookline.calls.tool import ToolResult, as_tool_result, text_of
 
 
 def read_result(value: Any) -> ToolResult:

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hookline._support.notices import warn
 from hookline.agent.providers import SUMMARIZE, make_call
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
@@ -27,10 +28,9 @@ from hookline.agent.turns import (
     text_turn,
     transcribe,
 )
+from hookline.calls.clients import keep_accepted
+from hookline.calls.streams import merge_chunks
 from hookline.errors import HooklineError
-from hookline.modelclients import keep_accepted
-from hookline.modelstreams import merge_chunks
-from hookline.notices import warn
 from hookline.translate.values import SDKCall
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hookline._support.notices import warn
 from hookline.agent.providers import SUMMARIZE, make_call
 from hookline.agent.tools import Tool
 from hookline.agent.turns import (
@@ -27,11 +28,10 @@ from hookline.agent.turns import (
     text_turn,
     transcribe,
 )
+from hookline.calls.clients import keep_accepted
+from hookline.calls.streams import merge_chunks
+from hookline.calls.tool import text_of
 from hookline.errors import HooklineError
-from hookline.modelclients import keep_accepted
-from hookline.modelstreams import merge_chunks
-from hookline.notices import warn
-from hookline.toolcall import text_of
 from hookline.translate.values import SDKCall
 from hookline.wire import codec
 

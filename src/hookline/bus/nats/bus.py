@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from hookline._support.notices import warn
 from hookline.bus.client import DEFAULT_REQUEST_TIMEOUT
 from hookline.bus.memory import InProcessMessageBus, read_kind
 from hookline.bus.messages import (
@@ -27,7 +28,6 @@ from hookline.bus.nats.link import Link
 from hookline.bus.nats.options import BusConnectionError, make_connection_options, read_url_options
 from hookline.bus.nats.protocol import Incoming, make_subjects
 from hookline.errors import message_of
-from hookline.notices import warn
 from hookline.wire import codec
 
 T = TypeVar("T")

@@ -17,10 +17,10 @@ try:
 except ImportError as error:
     raise ImportError("a bus over NATS needs nats-py; run pip install 'hookline[nats]'") from error
 
+from hookline._support.notices import warn
 from hookline.bus.nats.options import BusConnectionError, check_credentials
 from hookline.bus.nats.protocol import Incoming
 from hookline.errors import message_of
-from hookline.notices import warn
 
 __all__ = ["Incoming", "NatsClient", "Receive", "Subscription", "nats_errors"]
 

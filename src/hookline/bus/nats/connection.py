@@ -16,10 +16,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+from hookline._support.notices import warn
 from hookline.bus.nats.client import NatsClient, nats_errors
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.errors import message_of
-from hookline.notices import warn
 
 _FLUSH_SECONDS = 2
 _UNREACHABLE = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}

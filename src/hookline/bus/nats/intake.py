@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline._support.notices import warn
 from hookline.bus.messages import correlation_of, failure_response
 from hookline.bus.nats.connection import Connection
 from hookline.bus.nats.protocol import (
@@ -38,7 +39,6 @@ from hookline.bus.nats.protocol import (
 )
 from hookline.bus.responses import shorten_denial
 from hookline.errors import HooklineError, message_of
-from hookline.notices import warn
 from hookline.wire import codec
 from hookline.wire.results import HookError
 

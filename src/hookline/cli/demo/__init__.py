@@ -10,21 +10,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from hookline._support.notices import heard_warnings
 from hookline.agent.loop import Agent
 from hookline.agent.providers import ModelProvider
 from hookline.agent.providers.scripted import ScriptedProvider, call
-from hookline.answer import TONES
 from hookline.cli.demo.models import FAMILIES, LiveProvider, live_model
 from hookline.cli.demo.steps import Recorder, Step, Tell, Watch, Word
 from hookline.cli.demo.tools import demo_tools
+from hookline.cli.events import run_on_asyncio
 from hookline.cli.failures import CommandError
 from hookline.cli.fire import hook_row
-from hookline.cli.firing import run_on_asyncio
 from hookline.cli.options import Option, Options
 from hookline.cli.screen import Column, Row, Screen, count, duration
 from hookline.errors import HooklineError
-from hookline.front import Hooks
-from hookline.notices import heard_warnings
+from hookline.hooks import Hooks
+from hookline.pipeline.answer import TONES
 
 EXAMPLES = ("hookline demo", "hookline demo --keep try-hookline")
 OPTIONS = (

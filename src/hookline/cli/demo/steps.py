@@ -11,13 +11,13 @@ import msgspec
 
 from hookline.agent.scheduler import CallStatus, ScheduledCall
 from hookline.agent.turns import FunctionCall
-from hookline.answer import Answer, ProcessedHookResult
+from hookline.calls.tool import BLOCKED_BY_HOOK
 from hookline.cli.demo.tools import describe, describe_block
 from hookline.cli.fire import decide
-from hookline.debuglog import DebugLogger
-from hookline.fired import FiredEvent
-from hookline.toolcall import BLOCKED_BY_HOOK
+from hookline.pipeline.answer import Answer, ProcessedHookResult
+from hookline.trace.records import DebugLogger
 from hookline.wire.events import EventName, HookEventName
+from hookline.wire.fired import FiredEvent
 
 Word: TypeAlias = Literal[
     "added", "restricted", "blocked", "refused", "rewritten", "redacted", "failed", "allowed"

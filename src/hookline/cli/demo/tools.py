@@ -10,8 +10,8 @@ from typing import Any
 
 from hookline.agent.tools import ConfirmationKind, Tool
 from hookline.agent.turns import FunctionCall
+from hookline.calls.tool import ToolResult
 from hookline.cli.screen import count
-from hookline.toolcall import ToolResult
 from hookline.wire import codec
 
 _LONGEST = 100_000

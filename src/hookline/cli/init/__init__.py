@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
+from hookline._support.places import home_dir
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, read_event_name
 from hookline.cli.screen import Screen, shown_path
-from hookline.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
 from hookline.hooktests.schema import hooktest_schema
-from hookline.pipeline.settings import SettingsFileError, find_project_dir
-from hookline.places import home_dir
-from hookline.schema import settings_schema, write_schema
+from hookline.settings.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
+from hookline.settings.reader import SettingsFileError, find_project_dir
+from hookline.settings.schema import settings_schema, write_schema
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, HookEventName
 

@@ -4,8 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from hookline.cli.events import fire, tell_copies
 from hookline.cli.failures import FAILED, CommandError
-from hookline.cli.firing import fire, tell_copies
 from hookline.cli.options import SOURCES, TRUST, Option, Options, event_options, find_sources, flag
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen, count, shown_path
@@ -20,7 +20,7 @@ from hookline.hooktests.cases import (
     find_test_files,
     read_test_file,
 )
-from hookline.hooktests.running import HookTestRunner, project_of
+from hookline.hooktests.runs import HookTestRunner, project_of
 
 EXAMPLES = (
     """hookline test --record 'a greeting' BeforeAgent --input '{"prompt": "Hello"}'""",
@@ -95,7 +95,7 @@ def _run_tests(options: Options, screen: Screen) -> int:
         if options.fail_fast and outcome.status == "failed":
             break
     if options.junit is not None:
-        from hookline.files import write_atomically
+        from hookline._support.files import write_atomically
         from hookline.hooktests.junit import junit_xml
 
         write_atomically(options.junit, junit_xml(files, outcomes))
@@ -161,7 +161,7 @@ def _watch(options: Options, screen: Screen) -> int:
         raise CommandError(
             "--watch needs the package watchfiles: pip install 'hookline[watch]'"
         ) from None
-    from hookline.hooktests.watching import Watched
+    from hookline.hooktests.watch import Watched
 
     places = _find_places(options)
     folders = [place if os.path.isdir(place) else os.path.dirname(place) for place in places]

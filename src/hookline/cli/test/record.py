@@ -4,13 +4,13 @@ import os
 import shlex
 from typing import Any
 
+from hookline.cli.events import example, read_event, read_payload
 from hookline.cli.failures import CommandError
-from hookline.cli.firing import example, read_event, read_payload
 from hookline.cli.options import Options, find_sources, read_event_name
 from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.cases import HookTest
-from hookline.hooktests.recording import ends_of, recorded_test, recording_place, write_test
-from hookline.hooktests.running import Fire, HookTestRunner, NotTrusted, project_of
+from hookline.hooktests.recorder import ends_of, recorded_test, recording_place, write_test
+from hookline.hooktests.runs import Fire, HookTestRunner, NotTrusted, project_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
 
@@ -33,8 +33,8 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     elif options.places or options.input or options.tool or options.tool_input:
         raise CommandError("--from-trace has the event and its input; leave the others out")
     else:
-        from hookline.debuglog import default_trace_file
-        from hookline.hooktests.recording import read_traced_event
+        from hookline.hooktests.recorder import read_traced_event
+        from hookline.trace.records import default_trace_file
 
         traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
         places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})

@@ -5,7 +5,7 @@ from typing import Any
 
 from hookline.cli.screen import Screen, count, duration, shown_path
 from hookline.hooktests.cases import HookTestFile, Outcome
-from hookline.hooktests.explaining import explain_outcome, is_difference
+from hookline.hooktests.explanation import explain_outcome, is_difference
 
 _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "bad"), "skipped": ("skip", "care")}
 

@@ -17,11 +17,11 @@ from hookline.cli.trace.screen import (
     show_latencies,
     show_row,
 )
-from hookline.debuglog import default_trace_path, is_trace_wanted
 from hookline.errors import HooklineError
 from hookline.trace.events import DECISIONS, Assembler, Entry, TracedEvent
 from hookline.trace.log import TraceLog
 from hookline.trace.queries import Filter, latencies, moment, slowest
+from hookline.trace.records import default_trace_path, is_trace_wanted
 
 _SHOWN = 20
 _ON_A_PAGE = 2_000
@@ -178,7 +178,7 @@ def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], 
 def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> None:
     from urllib.parse import quote
 
-    from hookline.files import write_atomically
+    from hookline._support.files import write_atomically
     from hookline.trace.html import page
 
     shown, total = _take_newest(entries, options.limit or _ON_A_PAGE)
@@ -248,7 +248,7 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
     if _is_on(options):
         screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
         return
-    from hookline.places import user_config_dir
+    from hookline._support.places import user_config_dir
 
     screen.line(f"{what} was recorded, as tracing is off")
     screen.line("to record what hooks do, set HOOKLINE_TRACE=1 where the agent starts, as in")

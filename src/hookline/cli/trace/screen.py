@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from hookline.answer import EFFECTS, TONES, Change
 from hookline.cli.screen import (
     DIFF_ROLES,
     GAP,
@@ -21,6 +20,7 @@ from hookline.cli.screen import (
     printable,
     width_of,
 )
+from hookline.pipeline.answer import EFFECTS, TONES, Change
 from hookline.trace.events import HookRun, TracedEvent
 from hookline.trace.queries import HookLatency
 from hookline.wire import codec

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from hookline.front import Hooks
+from hookline.hooks import Hooks
 
 _CONVERSATIONS = 50
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from hookline.front import Hooks
-from hookline.toolcall import ConfirmationRequest
+from hookline.calls.tool import ConfirmationRequest
+from hookline.hooks import Hooks
 
 # Shorter than the texts that hooks look for, so that a hook that sees single pieces finds nothing.
 _PIECE = 6

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.front import Hooks
+from hookline.hooks import Hooks
 from hookline.testing.adapters.run import Observed, Run
 from hookline.testing.adapters.scenarios import SCENARIOS, Hook, Scenario
 

@@ -1,0 +1,1 @@
+"""One call between its hooks: of a tool, of a model."""

@@ -1,0 +1,352 @@
+"""Reads Claude Code's own files: its settings and the folders of its plugins, and applies the
+rules of each file to the hooks of the others.
+
+Keys that have nothing to do with hooks are ignored. A rule applies to the hooks of its own layer
+and of those trusted less: a project that could disable a user's hook, or take away its variables,
+would open what the hook guards.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hookline._support.places import user_state_dir
+from hookline._support.problem import Problem
+from hookline.dialects import DIALECTS
+from hookline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
+from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
+from hookline.settings.jsonc import (
+    Document,
+    Path,
+    SettingsFileError,
+    read_settings_file,
+    spoken,
+)
+from hookline.settings.layers import DeclaredTool, Layer
+from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook
+
+_KEYS = frozenset(
+    {"hooks", "env", "disableAllHooks", "allowManagedHooksOnly"}
+    | {"allowedHttpHookUrls", "httpHookAllowedEnvVars"}
+)
+_MANIFEST = os.path.join(".claude-plugin", "plugin.json")
+_DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
+_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+
+
+class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; with
+    ``only_managed`` only the system's hooks run. ``urls`` are patterns of the only URLs that http
+    hooks may call, ``header_env`` the only variables that their headers may name, None for all."""
+
+    env: Mapping[str, str] = {}
+    only_managed: bool = False
+    urls: tuple[str, ...] | None = None
+    header_env: tuple[str, ...] | None = None
+
+
+def read_claude_layer(
+    value: Mapping[str, Any],
+    source: HookSource,
+    origin: Origin,
+    tools: Mapping[str, ToolAlias] | None,
+) -> Layer:
+    """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
+    managed: no other layer can disable them."""
+    words = Words(value, origin)
+    words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
+    words.report_slips((), "claude", _KEYS)
+    is_off = words.find_switch(("disableAllHooks",))
+    only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
+
+    def find_list(key: str) -> tuple[str, ...] | None:
+        # A malformed list allows nothing, rather than more than was meant.
+        return words.find_names((key,)) if value.get(key) is not None else None
+
+    rules = ClaudeRules(
+        env=dict(_read_env(words)),
+        only_managed=only_managed or False,
+        urls=find_list("allowedHttpHookUrls"),
+        header_env=find_list("httpHookAllowedEnvVars"),
+    )
+    parsed = parse_hooks(
+        value.get("hooks"),
+        source=source,
+        origin=msgspec.structs.replace(origin, base=("hooks",)),
+        dialect=DIALECTS["claude"],
+        tools=tools,
+    )
+    entries = parsed.entries
+    if source is HookSource.SYSTEM:
+        managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
+        entries = tuple(map(_replace_hook, entries, managed))
+    return Layer(
+        source=source,
+        entries=entries,
+        enabled=None if is_off is None else not is_off,
+        rules=rules,
+        problems=(*words.problems, *parsed.problems),
+    )
+
+
+def _read_env(words: Words) -> Iterator[tuple[str, str]]:
+    for name, value in (words.find(("env",), dict, "an object of strings") or {}).items():
+        if name.startswith("OTEL_"):  # for Claude Code itself, and kept from its hooks
+            continue
+        is_usable = name and "=" not in name and "\0" not in name
+        if is_usable and isinstance(value, str) and "\0" not in value:
+            yield name, value
+        else:
+            message = "must be a variable's name with a string, neither with NUL"
+            words.report(("env", name), "bad-field", message)
+
+
+def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
+    return msgspec.structs.replace(entry, hook=hook)
+
+
+class _PluginError(Exception):
+    """A problem with a plugin, and the remedy; ``at`` is its place, if not where it is named."""
+
+    def __init__(self, message: str, remedy: str, at: Problem | None = None) -> None:
+        super().__init__(message)
+        self.message, self.remedy, self.at = message, remedy, at
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """A plugin's hooks, a layer for each place that has some; the files that it reads, whether they
+    exist or not; and its problems. ``places`` are its objects of events: the file and the path of
+    each."""
+
+    layers: tuple[Layer, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    places: tuple[tuple[str, Path], ...] = ()
+
+
+def read_plugin(
+    folder: str, source: HookSource, place: Problem, tools: Mapping[str, ToolAlias] | None
+) -> Plugin:
+    """Read the hooks of a plugin's folder. What cannot be read is a problem, and the rest counts;
+    ``place`` is where settings name the folder."""
+    # The real path, so that the folder cannot change between a review and a run.
+    root = find_root(folder)
+    manifest, default = os.path.join(root, _MANIFEST), os.path.join(root, _DEFAULT_HOOKS)
+    layers: list[Layer] = []
+    places: list[tuple[str, Path]] = []
+    files, problems = {manifest: None, default: None}, list[Problem]()
+
+    def add(file: str, document: Document, base: Path, value: Mapping[str, Any]) -> None:
+        origin = Origin(file, document, base, plugin_root=root, plugin_data=data)
+        layers.append(_read_plugin_hooks(value, source, origin, tools))
+        places.append((file, (*base, "hooks") if "hooks" in value else base))
+
+    def report(error: _PluginError) -> None:
+        problem = msgspec.structs.replace(
+            error.at or place,
+            kind="bad-plugin",
+            message=f"plugin {os.path.basename(root)}: {error.message}",
+            consequence="its hooks there were skipped, all others still apply",
+            remedy=error.remedy,
+        )
+        problems.append(problem)
+
+    try:
+        if not os.path.isdir(root):
+            raise _PluginError(f"{folder} is not a folder", "name the folder of a plugin")
+        document = _read_plugin_file(root, manifest)
+        described = {} if document is None else document.value
+        data = _find_data_folder(described.get("name") or os.path.basename(root))
+        said = described.get("hooks")
+        if document is None or said is None:
+            hooks = _read_plugin_file(root, default)
+            if hooks is not None:
+                add(default, hooks, (), hooks.value)
+            elif document is None:
+                message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
+                raise _PluginError(message, "name the folder of a plugin")
+            return Plugin(tuple(layers), tuple(files), (), tuple(places))
+    except _PluginError as error:
+        report(error)
+        return Plugin((), tuple(files), tuple(problems))
+    for index, each in enumerate(said) if isinstance(said, list) else ((None, said),):
+        base: Path = ("hooks",) if index is None else ("hooks", index)
+        at = Origin(manifest, document).problem(base, "bad-plugin", "")
+        try:
+            if isinstance(each, dict):
+                add(manifest, document, base, each)
+                continue
+            if not isinstance(each, str):
+                message = '"hooks" must be a path, an object of hooks, or a list of these'
+                raise _PluginError(message, "correct it", at)
+            relative = each.removeprefix(_ROOT).lstrip("/") if each.startswith(_ROOT) else each
+            file = os.path.normpath(os.path.join(root, relative))
+            files[file] = None
+            hooks = _read_plugin_file(root, file, at)
+            if hooks is None:
+                raise _PluginError(f"there is no file {each} in it", "correct the path", at)
+            add(file, hooks, (), hooks.value)
+        except _PluginError as error:
+            report(error)
+    return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
+
+
+def find_root(folder: str) -> str:
+    """The real path of a folder; of an invalid name, its absolute path."""
+    try:
+        return os.path.realpath(folder)
+    except ValueError:  # NUL, or half of a character
+        return os.path.abspath(folder)
+
+
+def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Document | None:
+    """Read the object in a plugin's file, None if there is no file; raises _PluginError."""
+    try:
+        is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
+        found = read_settings_file(file) if is_inside else None
+    except ValueError:
+        message = "it names a file with an invalid name"
+        raise _PluginError(message, "correct the path", at) from None
+    except SettingsFileError as error:
+        raise _PluginError(error.problem.message, "correct it", error.problem) from None
+    if not is_inside:
+        message = f"{os.path.relpath(file, root)} leads out of its folder"
+        raise _PluginError(message, "keep its hooks in its folder", at)
+    return None if found is None else found[1]
+
+
+def _read_plugin_hooks(
+    value: Mapping[str, Any],
+    source: HookSource,
+    origin: Origin,
+    tools: Mapping[str, ToolAlias] | None,
+) -> Layer:
+    """Read the hooks in an object of a plugin: they are under ``hooks``, or the object itself."""
+    if "hooks" in value:
+        raw, origin = value["hooks"], msgspec.structs.replace(origin, base=(*origin.base, "hooks"))
+    else:
+        raw = {key: each for key, each in value.items() if key not in ("description", "$schema")}
+    parsed = parse_hooks(raw, source=source, origin=origin, dialect=DIALECTS["claude"], tools=tools)
+    return Layer(
+        source=source, entries=parsed.entries, rules=ClaudeRules(), problems=parsed.problems
+    )
+
+
+def _find_data_folder(name: object) -> str | None:
+    """The folder where a plugin keeps what it writes, None if the user has no state directory."""
+    state = user_state_dir()
+    # The name must not lead out of the folder.
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(name))
+    safe = safe.strip(".")[:100] or "plugin"
+    return None if state is None else os.path.join(state, "plugins", safe)
+
+
+def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
+    """Apply the rules of all layers to their hooks; return the layers, and the variables that the
+    user and the system give to all hooks in Claude Code's settings.
+
+    Those variables are not part of a project's hooks: a review must not depend on who reviews. No
+    other layer can change what the system sets.
+    """
+    ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
+    # The first file of a layer counts.
+    of_project = _merge_env(rules.env for source, rules in ruling if source is HookSource.PROJECT)
+    of_user = _merge_env(rules.env for source, rules in ruling if source is HookSource.USER)
+    of_system = _merge_env(rules.env for source, rules in ruling if source is HookSource.SYSTEM)
+    shared = {**of_user, **of_system}
+
+    def apply(hook: HookConfig) -> HookConfig:
+        if hook.dialect != "claude":
+            return hook
+        if isinstance(hook, CommandHook):
+            if hook.source is HookSource.PROJECT:
+                own = {**of_project, **hook.env}
+                env = {name: own[name] for name in own if name not in of_system}
+            elif hook.source is HookSource.SYSTEM:
+                env = {**shared, **hook.env}
+            else:
+                env = {**shared, **hook.env, **of_system}
+            return msgspec.structs.replace(hook, env=env)
+        if not isinstance(hook, HttpHook):
+            return hook
+        reaching = [r for s, r in ruling if LAYER_ORDER[s] >= LAYER_ORDER[hook.source]]
+        urls = tuple(r.urls for r in reaching if r.urls is not None)
+        lists = [r.header_env for r in reaching if r.header_env is not None]
+        allowed_env = tuple(n for n in hook.allowed_env if all(n in each for each in lists))
+        return msgspec.structs.replace(hook, allowed_urls=urls, allowed_env=allowed_env)
+
+    applied = [
+        layer
+        if layer.rules is None
+        else msgspec.structs.replace(
+            layer, entries=tuple(_replace_hook(entry, apply(entry.hook)) for entry in layer.entries)
+        )
+        for layer in layers
+    ]
+    return applied, shared
+
+
+def _merge_env(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for env in envs:
+        merged = {**env, **merged}
+    return merged
+
+
+def make_tools(
+    layers: Iterable[Layer],
+    *,
+    given: Mapping[str, ToolAlias] | None,
+    of_project: Mapping[str, Mapping[str, Any]],
+) -> tuple[dict[str, ToolAlias], list[Problem]]:
+    """What the host's tools are in Claude Code, and the problems of what a project may not declare.
+
+    Code comes first, then the system, the user and the table; a trusted project may only add tools
+    that none of these declare. If it could rename others, guards would miss them.
+    """
+    tools, layers = dict(TOOLS), list(layers)
+    for source in (HookSource.USER, HookSource.SYSTEM):
+        for layer in reversed([layer for layer in layers if layer.source is source]):
+            tools |= {name: _read_alias(alias) for name, (alias, _) in layer.tools.items()}
+    tools |= given or {}
+    aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
+    claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
+    claudes |= {*LEGACY_NAMES, *LEGACY_NAMES.values()}
+
+    def is_known(name: str) -> bool:
+        return name in tools or name in claudes or split_mcp_name(name) is not None
+
+    declared = {
+        name: tool
+        for layer in layers
+        if layer.source is HookSource.PROJECT
+        for name, tool in layer.tools.items()
+    }
+    problems = [_refuse_tool(tool) for name, tool in declared.items() if is_known(name)]
+    tools |= {name: _read_alias(said) for name, said in of_project.items() if not is_known(name)}
+    return tools, problems
+
+
+def _refuse_tool(tool: DeclaredTool) -> Problem:
+    return msgspec.structs.replace(
+        tool[1],
+        kind="overreach",
+        message=f"{spoken(tool[1].path)} is known already, and a project cannot change what it is",
+        consequence="it was ignored",
+        remedy="say it in the user's settings",
+    )
+
+
+def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
+    """The alias that settings declare; what they leave out is taken from the tool of that name."""
+    name = said["name"]
+    known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
+    return ToolAlias(
+        name,
+        {**known.fields, **{field: tuple(n) for field, n in said.get("fields", {}).items()}},
+        tuple(said.get("paths", known.paths)),
+        tuple(said.get("also", known.also if name == known.name else ())),
+        known.response,
+    )

@@ -1,5 +1,0 @@
-"""The dialect of Claude Code: its settings, the documents its hooks read, how they answer."""
-
-from hookline.pipeline.dialects.claude.dialect import ClaudeDialect
-
-__all__ = ["ClaudeDialect"]

@@ -1,0 +1,273 @@
+"""Runs an http hook: one POST of the event; a JSON object in the response is the answer.
+
+Responses are not trusted: no status decides, no redirect is followed, and reading is bounded in
+size and time. No part of a header's value is in any result.
+"""
+
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
+from hookline._support.escapes import one_line
+from hookline._support.fork import owned_by_process
+from hookline._support.secrets import Secrets
+from hookline.dialects import DIALECTS, HookAnswer, is_read_strictly
+from hookline.dialects.stdout import has_every_key, read_whole_object, trim
+from hookline.runner.addresses import Reach, Target, fits, is_named, read_target
+from hookline.runner.context import InputDocument, RunContext
+from hookline.runner.invocation import make_environment
+from hookline.wire import codec
+from hookline.wire.hooks import HookSource, HttpHook
+from hookline.wire.results import HookExecutionResult
+
+# Needs httpx, which is an extra.
+if TYPE_CHECKING:
+    from hookline.runner.http_client import Client, Response
+
+_JSON = "application/json"
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
+
+# Clients of the process that this one was forked from, kept so that they are never closed: closing
+# them would disturb the parent's connections.
+_abandoned: list[object] = []
+
+
+class HttpRunner:
+    """Runs http hooks, and owns the connections that are kept from call to call."""
+
+    def __init__(self, *, is_disposed: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+        self._is_disposed = is_disposed
+        owned_by_process.add(self)
+
+    async def run(
+        self, hook: HttpHook, document: InputDocument, context: RunContext
+    ) -> HookExecutionResult:
+        """Send the input to the hook's URL and read the response in the hook's dialect."""
+        started = time.perf_counter()
+        headers = _Headers(hook, context)
+        text = ""
+        try:
+            answer, text = await self._send_event(hook, document, context, headers)
+        except AddressError as error:
+            answer = HookAnswer(success=False, failed="error", error=str(error))
+        return HookExecutionResult(
+            hook=hook,
+            event_name=document.event,
+            success=answer.success,
+            output=answer.output,
+            output_format=answer.output_format,
+            stdout=text,
+            failed=answer.failed,
+            error=answer.error,
+            duration=(time.perf_counter() - started) * 1000,
+            warnings=(*headers.warnings, *answer.warnings),
+        )
+
+    def dispose(self) -> None:
+        """Close the connections now, or after the last request that is under way."""
+        with self._lock:
+            self._is_disposed = True
+            unused = self._give_up_client()
+        if unused is not None:
+            unused.finish()
+
+    def forget(self) -> None:
+        """Drop the parent's connections, in a forked child of this process."""
+        self._lock = threading.Lock()
+        _abandoned.append(self._client)
+        self._client = None
+
+    async def _send_event(
+        self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
+    ) -> tuple[HookAnswer, str]:
+        """Return the answer, and the body of the response to show to people."""
+        target = read_target(hook.url)
+        if not all(fits(target, patterns) for patterns in hook.allowed_urls):
+            raise AddressError(
+                f"{target.shown} matches no URL in allowedHttpHookUrls; add it there"
+            )
+        reach = _choose_reach(hook, target, context)
+        body = document.encoded(hook.dialect)
+        sent = headers.make(target, body)
+        try:
+            from hookline.runner.http_client import Request, Unanswered
+        except ImportError:
+            return HookAnswer(success=False, failed="spawn", error=_MISSING), ""
+        request = Request(
+            target=target,
+            reach=reach,
+            headers=sent,
+            body=body,
+            seconds=hook.timeout / 1000,
+            limit=context.limits.max_stdout,
+        )
+        try:
+            with self._borrow_client() as client:
+                response = await client.send(request)
+        except Unanswered as error:
+            return HookAnswer(success=False, failed=error.failed, error=str(error)), ""
+        text = response.body.decode("utf-8", "replace")
+        return _read_response(hook, document, target, response, text, headers.secrets)
+
+    @contextmanager
+    def _borrow_client(self) -> "Iterator[Client]":
+        from hookline.runner.http_client import Client
+
+        with self._lock:
+            client = self._client
+            if client is None:
+                client = self._client = Client()
+                # Closes it too if the runner is never disposed, and when the program ends.
+                client.finish = weakref.finalize(self, client.close)
+            client.users += 1
+        try:
+            yield client
+        finally:
+            with self._lock:
+                client.users -= 1
+                unused = self._give_up_client() if self._is_disposed else None
+            if unused is not None:
+                unused.finish()
+
+    def _give_up_client(self) -> "Client | None":
+        """Return the client to close, if there is one and no call uses it."""
+        client = self._client
+        if client is None or client.users:
+            return None
+        self._client = None
+        return client
+
+
+class _Headers:
+    """The headers of a request; ``secrets`` are the values they took from the environment, to hide
+    wherever the server repeats them."""
+
+    def __init__(self, hook: HttpHook, context: RunContext) -> None:
+        self.warnings: list[str] = []
+        self.secrets = Secrets()
+        self._hook = hook
+        self._context = context
+
+    def make(self, target: Target, body: bytes) -> list[tuple[bytes, bytes]]:
+        """Make all headers; raises ``AddressError`` for a malformed one."""
+        made = {
+            "host": target.netloc,
+            "user-agent": "hookline",
+            "accept": _JSON,
+            # Without compression the size on the wire is the size in memory.
+            "accept-encoding": "identity",
+            "content-type": _JSON,
+            "content-length": str(len(body)),
+        }
+        for name, value in self._hook.headers.items():
+            name, value = check_header(name, self._fill_variables(name, value))
+            if name.lower() not in TRANSPORT_HEADERS:
+                made[name.lower()] = value
+            elif value.partition(";")[0].strip().lower() != made.get(name.lower()):
+                self.warnings.append(f"hookline sets the header {name} itself; remove it")
+        return [(name.encode(), value.encode()) for name, value in made.items()]
+
+    def _fill_variables(self, header: str, value: str) -> str:
+        """Replace the names of variables in a header's value by their values."""
+        if "$" not in value:
+            # A literal value may be a secret too; a word before it names its scheme.
+            self.secrets.learn({header: value.rpartition(" ")[2]})
+            return value
+        environment = make_environment(self._context.redaction, {}, {}, self._context.inherited)
+        shared = self._context.shared_env if self._hook.dialect != "native" else {}
+
+        def find(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            if name not in self._hook.allowed_env:
+                why = "allowedEnvVars does not list it"
+            elif (found := shared.get(name, environment.get(name))) is not None:
+                # The name of the variable or of the header tells whether it is a secret.
+                self.secrets.learn({f"{header}: {name}": found})
+                return found
+            else:
+                is_hidden = name in os.environ
+                why = "redaction hides it from hooks" if is_hidden else "it is not set"
+            self.warnings.append(f"the header {header} lacks the variable {name}: {why}")
+            return ""
+
+        return _VARIABLE.sub(find, value)
+
+
+def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
+    is_free = hook.source is not HookSource.PROJECT or is_named(target.host, context.private_hosts)
+    if target.scheme == "https":
+        return Reach.ANYWHERE if is_free else Reach.PUBLIC
+    if not is_free:
+        raise AddressError(
+            f"{target.shown}: plain http reaches only this machine, and a project's hook may "
+            f"use it only if the user's or the system's settings list {target.host} in "
+            "security.privateHookHosts; use https"
+        )
+    return Reach.THIS_MACHINE
+
+
+def _read_response(
+    hook: HttpHook,
+    document: InputDocument,
+    target: Target,
+    response: "Response",
+    text: str,
+    secrets: Secrets,
+) -> tuple[HookAnswer, str]:
+    shown = secrets.hidden(text)
+    if not response.is_success:
+        error = f"{target.shown} answered with {_describe_status(response)}"
+        return HookAnswer(success=False, failed="error", error=error), shown
+    strict = is_read_strictly(hook)
+    if strict and not response.is_delimited:
+        error = f"{target.shown} ends its response by closing the connection, which may cut it"
+        error = f"{error}; send Content-Length or chunks"
+        return HookAnswer(success=False, failed="malformed", error=error), shown
+    said = trim(text)
+    if not said:
+        return HookAnswer(success=True), shown
+    value = read_whole_object(said) if strict else _read_json(said)
+    if not isinstance(value, dict):
+        error = f"{target.shown} sent neither a JSON object nor an empty body; correct its answer"
+        if strict and said.startswith("{"):
+            error = f"the answer of {target.shown} {value}; correct it"
+        return HookAnswer(success=False, failed="malformed", error=error), shown
+    dialect = DIALECTS[hook.dialect]
+    if not strict and not has_every_key(said, value):
+        # Only the text shows that a field is given twice; then the stricter value counts.
+        return dialect.read_answer(document, hook.name, 0, secrets.hidden(said), ""), shown
+    return dialect.read_value(document, secrets.hidden(value), strict=strict), shown
+
+
+def _read_json(text: str) -> object:
+    try:
+        return codec.decode(text)
+    except codec.DecodeError:
+        return None
+
+
+def _describe_status(response: "Response") -> str:
+    try:
+        status = f"status {response.status} ({HTTPStatus(response.status).phrase})"
+    except ValueError:
+        status = f"status {response.status}"
+    if not (300 <= response.status < 400 and response.location):
+        return status
+    try:
+        host = urlsplit(response.location).hostname or "the same host"
+    except ValueError:
+        host = "nowhere"
+    return (
+        f"{status}, a redirect to {one_line(host[:200])}; hookline follows none, so correct the url"
+    )

@@ -1,0 +1,1 @@
+"""Settings files: read, put in layers, edited, described."""

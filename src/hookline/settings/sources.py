@@ -1,0 +1,161 @@
+"""Reads all sources of hooks: the settings files, Claude Code's files if settings or code ask for
+them, and its plugins.
+
+Native settings decide what else is read, so they are read first. The code for Claude Code's files
+is imported only if there is something to read.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from hookline._support.problem import Problem
+from hookline.settings.layers import Layer, ReadSources, SettingsFile
+from hookline.settings.reader import SettingsReader, keep_one_of_each
+from hookline.wire.hooks import LAYER_ORDER, HookSource
+
+if TYPE_CHECKING:
+    from hookline.dialects.tools import ToolAlias
+    from hookline.settings.jsonc import Document, Path
+
+_EVERYBODY = frozenset({HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM})
+
+
+# If several layers name a plugin, it belongs to the one that is trusted most, which is first.
+_NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PROJECT)
+
+
+class Sources:
+    """Reads the same sources again and again; a broken one keeps its last good content.
+
+    ``claude_files`` are read if ``claude``, or else the settings, ask for them; ``plugins`` are
+    folders that code names. Each settings file that was read is put into ``texts``.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[SettingsFile] = (),
+        *,
+        project_dir: str,
+        claude_files: Iterable[SettingsFile] = (),
+        claude: bool | None = None,
+        plugins: Iterable[str | os.PathLike[str]] = (),
+        texts: "dict[str, tuple[bytes, Document]] | None" = None,
+    ) -> None:
+        # The files of the last read, and those of plugins, whether they exist or not.
+        self.files = self._own_files = tuple(files)
+        self.plugin_files: tuple[str, ...] = ()
+        # For each plugin: its layer, and its files with the path to the object of events in each.
+        self.plugins: tuple[tuple[HookSource, tuple[tuple[str, Path], ...]], ...] = ()
+        # Matchers keep this object and read it each time.
+        self.tools: dict[str, ToolAlias] = {}
+        self._claude_files = tuple(claude_files)
+        # Whether to read them: as code says, else as the last settings said.
+        self.claude = self._claude = claude
+        self._project_dir = project_dir
+        self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
+        self._last_good: dict[str, tuple[Layer, ...]] = {}
+        self._reader = SettingsReader(tools=self.tools, texts=texts)
+
+    def read(self) -> ReadSources:
+        """Read all sources; raises OSError if the system has run out of resources."""
+        found = {file: self._reader.read_file(file) for file in self._own_files}
+        self.claude, wanted = self._find_wanted(
+            [layer for layer in found.values() if layer is not None]
+        )
+        asked = [file for file in self._claude_files if file.source in wanted]
+        self.files = self._own_files
+        if asked:
+            kept = keep_one_of_each([*self._own_files, *asked])
+            self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
+        read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
+        layers = [layer for layer in read if layer is not None]
+        by_source = self._read_plugins(layers)
+        in_code = by_source.pop(HookSource.RUNTIME, [])
+        layers += (layer for source in by_source for layer in by_source[source])
+        layers.sort(key=lambda layer: LAYER_ORDER[layer.source])
+        shared_env: Mapping[str, str] = {}
+        if any(layer.rules is not None for layer in (*layers, *in_code)):
+            from hookline.dialects.claude.settings import apply_rules
+
+            applied, shared_env = apply_rules([*layers, *in_code])
+            layers, in_code = applied[: len(layers)], applied[len(layers) :]
+        return ReadSources(
+            layers=layers,
+            in_code=in_code,
+            shared_env=shared_env,
+            claude=self.claude,
+        )
+
+    def wants_claude(self) -> bool:
+        """Whether native settings ask for Claude Code's; raises OSError as ``read`` does."""
+        read = (self._reader.read_file(file) for file in self._own_files)
+        wanted, _ = self._find_wanted([layer for layer in read if layer is not None])
+        return wanted or False
+
+    def share_tools(self, tools: "Mapping[str, ToolAlias]") -> None:
+        """Make matchers and events use these tools of the host from now on."""
+        # Events under way read it: a tool that stays must not be missing for a moment.
+        for name in [name for name in self.tools if name not in tools]:
+            del self.tools[name]
+        self.tools.update(tools)
+
+    def _find_wanted(self, layers: Iterable[Layer]) -> tuple[bool | None, frozenset[HookSource]]:
+        """Whether the project's Claude Code files are read, and for which layers such files are. A
+        project can ask only for its own, and only if neither the user nor the system refuses."""
+        if self._claude is not None:
+            return self._claude, _EVERYBODY if self._claude else frozenset()
+        said: dict[HookSource, bool] = {}
+        for layer in layers:
+            if layer.claude is not None:
+                said.setdefault(layer.source, layer.claude)
+        system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
+        if system is False or user is False:
+            return False, frozenset({HookSource.SYSTEM} if system else ())
+        if system or user:
+            return True, _EVERYBODY
+        of_project = said.get(HookSource.PROJECT, False)
+        return of_project or None, frozenset({HookSource.PROJECT} if of_project else ())
+
+    def _read_plugins(self, layers: Iterable[Layer]) -> dict[HookSource, list[Layer]]:
+        """The layers of all plugins by the layer that names them, the runtime for code. A folder
+        that several name is read for the one that is trusted most."""
+        named = [
+            (HookSource.RUNTIME, folder, Problem(kind="bad-plugin", message="", file=folder))
+            for folder in self._plugins
+        ]
+        for layer in layers:
+            for folder, place in layer.plugins:
+                is_projects = layer.source is HookSource.PROJECT
+                base = self._project_dir if is_projects else os.path.dirname(place.file)
+                folder = os.path.abspath(os.path.join(base, os.path.expanduser(folder)))
+                named.append((layer.source, folder, place))
+        if not named:
+            self.plugin_files = self.plugins = ()
+            return {}
+        from hookline.dialects.claude.settings import find_root, read_plugin
+
+        named.sort(key=lambda each: _NAMING.index(each[0]))
+        by_source: dict[HookSource, list[Layer]] = {}
+        files: list[str] = []
+        plugins: list[tuple[HookSource, tuple[tuple[str, Path], ...]]] = []
+        done: set[str] = set()
+        for namer, folder, place in named:
+            root = find_root(folder)
+            if root in done:
+                continue
+            done.add(root)
+            source = HookSource.USER if namer is HookSource.RUNTIME else namer
+            read = read_plugin(folder, source, place, self.tools)
+            files += read.files
+            plugins.append((source, read.places))
+            found = read.layers
+            if read.problems:
+                kept = self._last_good.get(root, ())
+                found = kept if kept and kept[0].source is source else found
+                found = (*found, Layer(source=source, problems=read.problems))
+            else:
+                self._last_good[root] = found
+            by_source.setdefault(namer, []).extend(found)
+        self.plugin_files, self.plugins = tuple(files), tuple(plugins)
+        return by_source

@@ -1,1 +1,0 @@
-"""Shared by all HTTP that hookline itself sends: to MCP servers, and to hooks."""

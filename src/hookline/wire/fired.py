@@ -1,0 +1,121 @@
+"""A fired event: its values in the order hooks read them, and what matchers are compared with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hookline.errors import InvalidPayloadError
+from hookline.wire.events import EVENTS, EventName, EventSpec
+from hookline.wire.tools import name_mcp_tool
+from hookline.wire.validators import ALIASES, read_values
+
+BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Facts about an event that native hooks do not read: the id of the tool call, how long the
+    tool took, and the event in Claude Code's own form."""
+
+    call_id: str | None = None
+    duration_ms: float | None = None
+    original: Mapping[str, Any] | None = None
+
+
+NO_FACTS = Facts()
+
+# Event of a tool -> the place of the tool's MCP server among its values.
+_MCP_CONTEXT: dict[str, int] = {
+    "BeforeTool": 2,
+    "AfterTool": 4,
+    "PermissionRequest": 3,
+    "PermissionDenied": 4,
+}
+
+
+class Target(str):
+    """The text that matchers are compared with; ``elsewhere`` is Claude Code's name for it, if
+    that cannot be derived: its own word, or the name of an MCP server's tool."""
+
+    __slots__ = ("elsewhere",)
+    elsewhere: str
+
+    def __new__(cls, name: str, elsewhere: str) -> "Target":
+        target = super().__new__(cls, name)
+        target.elsewhere = elsewhere
+        return target
+
+
+class FiredEvent(msgspec.Struct, frozen=True):
+    """An event with the values of its own fields, in the order hooks read them.
+
+    ``target`` is what matchers are compared with. ``extra`` holds unknown fields of a JSON
+    payload, which pass through to hooks. ``session_id`` and ``transcript_path`` replace the
+    session's own. ``correlation_id`` is the id of the bus request that fired the event.
+    """
+
+    event: EventName
+    target: str = ""
+    values: tuple[Any, ...] = ()
+    extra: dict[str, Any] = {}
+    session_id: str | None = None
+    transcript_path: str | None = None
+    correlation_id: str | None = None
+    facts: Facts = NO_FACTS
+
+    @property
+    def spec(self) -> EventSpec:
+        """How the event is written and matched."""
+        return EVENTS[self.event]
+
+    @property
+    def matched(self) -> str:
+        """The target, with Claude Code's name for it if the event tells."""
+        original, place = self.facts.original, _MCP_CONTEXT.get(self.event)
+        if original is not None:
+            word = original.get(self.spec.target or "")
+            return Target(self.target, word) if isinstance(word, str) else self.target
+        if place is None:
+            return self.target
+        context = self.values[place] if len(self.values) > place else None
+        context = context or self.extra.get("mcp_context")
+        if not context:
+            return self.target
+        name = name_mcp_tool(self.target, context)
+        return self.target if name == self.target else Target(self.target, name)
+
+    def field(self, name: str) -> Any:
+        """Return the value of one of the event's own fields, None if it has no such field."""
+        return dict(zip(_list_fields(self.event), self.values, strict=False)).get(name)
+
+
+def _list_fields(event: EventName) -> tuple[str, ...]:
+    spec = EVENTS[event]
+    return (*spec.required, *spec.optional)
+
+
+def read_fired_event(
+    event: EventName,
+    input: Mapping[str, Any],
+    *,
+    sdk_objects: bool = False,
+    correlation_id: str | None = None,
+) -> FiredEvent:
+    """Read an event from JSON; raises InvalidPayloadError. ``sdk_objects`` admits model requests
+    and responses in the SDK's own types."""
+    values = read_values(event, input, sdk_objects=sdk_objects)
+    if isinstance(values, str):
+        raise InvalidPayloadError(event.value, values)
+    spec, names = EVENTS[event], _list_fields(event)
+    matched = (values[names.index(spec.target)] or "") if spec.target is not None else ""
+    known = {*names, *(ALIASES[name] for name in names if name in ALIASES), *BASE_FIELDS}
+    session_id, transcript = input.get("session_id"), input.get("transcript_path")
+    return FiredEvent(
+        event,
+        matched,
+        values,
+        {name: value for name, value in input.items() if name not in known},
+        session_id if isinstance(session_id, str) else None,
+        transcript if isinstance(transcript, str) else None,
+        correlation_id,
+    )

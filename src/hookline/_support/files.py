@@ -13,6 +13,8 @@ from typing import BinaryIO, TypeAlias
 Signature: TypeAlias = tuple[int, ...]
 # Nanoseconds within which a file may change twice and keep the same timestamp.
 _TICK_NS = 20_000_000
+# Opens anything for reading: a pipe does not wait, and a terminal does not take control.
+QUIETLY = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def write_atomically(path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -54,7 +56,7 @@ def open_regular(path: str) -> BinaryIO:
     Opening a pipe would wait for its writer, and a device might never end. The check looks at the
     open file, so nobody can replace the file in between.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, QUIETLY)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

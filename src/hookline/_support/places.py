@@ -60,12 +60,17 @@ def account_home() -> str | None:
 def hook_state_dir(project_dir: str) -> str | None:
     """Return the folder of the user's in which a project's hooks may write, outside of the project;
     None if there is none."""
-    project = os.path.realpath(project_dir).rstrip(os.sep) + os.sep
+    project = os.path.realpath(project_dir)
     places = (place for place in (user_state_dir(), account_state_dir()) if place is not None)
-    state = next((p for p in places if not f"{os.path.realpath(p)}/".startswith(project)), None)
+    state = next((p for p in places if not is_inside(os.path.realpath(p), project)), None)
     if state is None:
         return None
     return os.path.join(state, "hooks", project_key(project_dir))
+
+
+def is_inside(path: str, directory: str) -> bool:
+    """True if a path is a directory, or is in it; both are real paths."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 def project_key(project_dir: str) -> str:

@@ -25,11 +25,11 @@ from hookline.shell.programs import (
     shebang_in,
     started_by,
 )
+from hookline.shell.table import INTERPRETERS_BY_SUFFIX
 from hookline.wire.hooks import HookSource
 
 # Enough for any script, and for recognising a compiled program by its beginning.
 MOST_READ = 262_144
-LANGUAGES = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def check_open(checked: Checked) -> Iterator[Finding]:
         is_guard = site.hook.on_failure == "block" or any(
             demand.is_met_by(site.entry) for demand in checked.required
         )
-        why = found.open or (found.detached if is_guard else "")
+        why = found.explain_open(is_guard)
         if not why or found.form.is_missing:
             continue
         names_something = bool(found.form.named or not found.form.open)
@@ -284,7 +284,7 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
         what, fix = f"{name} is not executable", MakeExecutable(script.path)
         yield finding("script-not-executable", what, f"run chmod +x {name}", fix)
     if by_itself and shebang is None:
-        language = LANGUAGES.get(os.path.splitext(name)[1])
+        language = INTERPRETERS_BY_SUFFIX.get(os.path.splitext(name)[1])
         if language is not None:
             what = f"{name} has no #! line, so a shell would run it"
             yield finding("script-shebang", what, f"begin it with #!/usr/bin/env {language}")

@@ -15,7 +15,7 @@ import msgspec
 from hookline._support.files import open_regular
 from hookline.check.findings import Finding, Severity
 from hookline.check.material import Checked, CommandSite
-from hookline.check.scripts import LANGUAGES, MOST_READ, Script, find_scripts, find_variables
+from hookline.check.scripts import MOST_READ, Script, find_scripts, find_variables
 from hookline.settings.jsonc import Path
 from hookline.shell.programs import (
     argv_of,
@@ -25,7 +25,7 @@ from hookline.shell.programs import (
     shebang_in,
     words_in,
 )
-from hookline.shell.table import RESERVED, find_kind
+from hookline.shell.table import INTERPRETERS_BY_SUFFIX, RESERVED, find_kind
 from hookline.shell.tokens import VARIABLE, quote_variables
 
 # Only these are known to execute nothing with -n.
@@ -115,7 +115,7 @@ def _name_shell(script: Script) -> str | None:
     words = script.shebang or ()
     if script.started.interpreter is not None:
         words = (script.started.program,)
-    is_mistaken = not words and os.path.splitext(script.path)[1] in LANGUAGES
+    is_mistaken = not words and os.path.splitext(script.path)[1] in INTERPRETERS_BY_SUFFIX
     if script.kind != "sh" or is_mistaken:
         return None
     at = program_at(words)

@@ -17,8 +17,8 @@ from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
 from hookline.config import Config
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
+from hookline.trust.form import CHANGES
 from hookline.trust.review import (
-    CHANGES,
     Looked,
     Review,
     ReviewedFile,

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from hookline._support.places import account_home, home_dir, user_state_dir
+from hookline._support.places import account_home, home_dir, is_inside, user_state_dir
 from hookline.shell.programs import argv_of, find_program, read_shebang, resolve_words
 from hookline.shell.table import HARMLESS_LOADERS, LOADERS
 from hookline.wire.hooks import CommandHook, Redaction, ReviewedStart
@@ -188,7 +188,7 @@ def _take_out_loaders(parent: dict[str, str], start: ReviewedStart) -> list[str]
     their names."""
 
     def leads_inside(part: str) -> bool:
-        return not os.path.isabs(part) or _is_inside(part, start.project)
+        return not os.path.isabs(part) or _leads_into(part, start.project)
 
     taken_out = []
     for name in [name for name in parent if LOADERS.fullmatch(name)]:
@@ -247,13 +247,13 @@ def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str
     """Keep Python's bytecode out of the project: a run must not change reviewed files there, nor
     run bytecode that was planted there in place of a script."""
     chosen = env.get("PYTHONPYCACHEPREFIX", "")
-    if os.path.isabs(chosen) and not _is_inside(chosen, project_dir):
+    if os.path.isabs(chosen) and not _leads_into(chosen, project_dir):
         return {}
     state, home = user_state_dir(), home_dir()
     if state is not None and home is not None:
         place = os.path.join(state, "pycache")
         # If the home is in the project, no place of the user's is outside of it.
-        if not _is_inside(place, project_dir) or _is_inside(home, project_dir):
+        if not _leads_into(place, project_dir) or _leads_into(home, project_dir):
             return {"PYTHONPYCACHEPREFIX": place}
     return {
         "PYTHONPYCACHEPREFIX": os.path.join(os.devnull, "pycache"),
@@ -263,12 +263,12 @@ def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str
 
 # Cached: only the user can change where these links lead while the agent runs.
 @functools.lru_cache(maxsize=16)
-def _is_inside(path: str, directory: str) -> bool:
+def _leads_into(path: str, directory: str) -> bool:
+    """True if a path leads to a directory or into it, through whatever links."""
     try:
-        place, around = os.path.realpath(path), os.path.realpath(directory)
+        return bool(directory) and is_inside(os.path.realpath(path), os.path.realpath(directory))
     except ValueError:  # a NUL in the path
         return False
-    return bool(directory) and f"{place}/".startswith(f"{around.rstrip('/')}/")
 
 
 def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
@@ -384,7 +384,7 @@ def _find_shell(env_path: str | None, project_dir: str) -> tuple[str, ...]:
     # Relative entries would pick a shell out of the project's own files.
     entries = f"{env_path or ''}{os.pathsep}{os.defpath}".split(os.pathsep)
     absolute = [entry for entry in entries if os.path.isabs(entry)]
-    outside = [entry for entry in absolute if not _is_inside(entry, project_dir)]
+    outside = [entry for entry in absolute if not _leads_into(entry, project_dir)]
     # Nothing is outside of a project that is the root.
     path = os.pathsep.join(outside or absolute)
     # --norc: a bash that thinks sshd or rshd started it reads ~/.bashrc in spite of -c.

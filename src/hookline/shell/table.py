@@ -22,6 +22,14 @@ HARMLESS_LOADERS = frozenset(
         *("PYTHONHASHSEED", "PYTHONNOUSERSITE", "PYTHONSAFEPATH", "NODE_ENV", "NODE_NO_WARNINGS"),
     }
 )
+# The interpreter that a person would write in front of a script, by the end of its name.
+INTERPRETERS_BY_SUFFIX = {
+    ".py": "python3",
+    ".js": "node",
+    ".mjs": "node",
+    ".rb": "ruby",
+    ".pl": "perl",
+}
 # Behind these words of a shell's grammar a command begins.
 OPENING = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "for", "{", "!", "time", "coproc"}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from hookline._support.files import QUIETLY
 from hookline.trust.ground import Ground, may_be_code
 
 MOST_FILES = 200
@@ -264,7 +265,7 @@ def read_state(ground: Ground, name: str) -> FileState:
         # files.
         try:
             real = os.path.realpath(place, strict=True)
-            descriptor = _open_quietly(real)
+            descriptor = os.open(real, QUIETLY | os.O_NOFOLLOW)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 return FileState(kind="absent", leads_to="")
@@ -284,12 +285,6 @@ def read_state(ground: Ground, name: str) -> FileState:
             executable = bool(known.st_mode & 0o111)
             return FileState(kind="file", leads_to=leads_to, executable=executable, content=content)
     raise OSError(errno.EBUSY, "it keeps changing while it is read", place)
-
-
-def _open_quietly(place: str) -> int:
-    """Open a file; a pipe must not hang, and a terminal must not take control."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
-    return os.open(place, flags)
 
 
 def _read_all(descriptor: int, size: int) -> bytes | None:

@@ -7,32 +7,28 @@ project's files and settings say by now; every other hook runs while it is as it
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hookline._support.files import Signature, sign_settled, signature
+from hookline._support.files import Signature, signature
 from hookline._support.problem import Problem
-from hookline.errors import EXHAUSTED
 from hookline.settings.definitions import HookRegistryEntry
 from hookline.settings.reader import Layer
-from hookline.trust.coverage import is_left_out, read_state
+from hookline.trust.comparison import Comparison
+from hookline.trust.coverage import read_state
 from hookline.trust.form import find_outside, read_form
-from hookline.trust.ground import Ground, is_inside, may_be_code
+from hookline.trust.ground import Ground, may_be_code
 from hookline.trust.review import (
-    Review,
     ReviewedFile,
     ReviewedHook,
     TrustError,
     describe_entry,
-    explain_difference,
-    find_names,
     ground_of,
     restore_entry,
 )
-from hookline.trust.store import KeptReview, TrustStore, is_copied
+from hookline.trust.store import KeptReview, TrustStore
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -47,17 +43,12 @@ if TYPE_CHECKING:
 
 _REVIEW = "review it with `hookline trust`"
 _DECIDES = "`hookline trust` decides about the change, `hookline untrust` ends the review"
-# Bytes of a hook's files up to which they are compared by content each time.
-_MOST_COMPARED = 1024 * 1024
 _WORDS = re.compile(r"[\s'\"();&|<>=`,:]+")
 
 
 class _Look(msgspec.Struct, eq=False):
-    """A hook as it is planned, what was reviewed of it, and why it may not run.
-
-    ``expected`` is what a quick comparison goes by; ``signed`` are the signatures of files that
-    are too large to compare each time, as they were when they were compared.
-    """
+    """A hook as it is planned, what was reviewed of it, and why it may not run; ``verdict`` is
+    why it could not when the settings were read."""
 
     entry: HookRegistryEntry
     # Kept, as looks are found by the identity of this object.
@@ -68,8 +59,12 @@ class _Look(msgspec.Struct, eq=False):
     hook: ReviewedHook | None = None
     fault: str | None = None
     is_guard: bool = False
-    expected: "tuple[_Expected, ...] | None" = None
-    signed: dict[str, Signature | None] | None = None
+    comparison: Comparison | None = None
+    verdict: str | None = None
+
+    @property
+    def why_open(self) -> str:
+        return "" if self.hook is None else self.hook.explain_open(self.is_guard)
 
     @property
     def is_copied(self) -> bool:
@@ -98,11 +93,8 @@ class _InUse(msgspec.Struct, frozen=True, eq=False):
 
 
 class FolderTrust:
-    """The reviews of a project and of the folders above the working directory, applied.
-
-    ``is_required`` says which entries somebody requires. With ``copies`` every closed hook runs
-    from its copy, not only guards.
-    """
+    """The reviews of a project and of the folders above the working directory, applied. With
+    ``copies`` every closed hook runs from its copy, not only guards."""
 
     def __init__(
         self,
@@ -138,7 +130,8 @@ class FolderTrust:
         tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> None:
         """Decide about the hooks of these layers from now on; ``is_on`` says which the project
-        enables. Hooks given in code are the caller's own, in any layer.
+        enables, ``is_required`` which somebody requires. Hooks given in code are the caller's own,
+        in any layer.
 
         ``claude`` is whether they include the project's Claude Code settings: False if the user
         excludes them, None if no settings say. ``tools`` are the host's, as Claude Code calls
@@ -150,17 +143,20 @@ class FolderTrust:
         self._reviews = reviews
         looks: dict[int, _Look] = {}
         notices: list[Problem] = []
+        project = Ground.of(self._project_dir)
         for entry in self.find_entries(layers):
             look = self._judge(
-                entry, reviews, is_on=is_on(entry.hook), is_required=is_required(entry)
+                entry, reviews, project, is_on=is_on(entry.hook), is_required=is_required(entry)
             )
             looks[id(entry.hook)] = look
-            if look.hook is not None and (fault := self._find_fault(look)) is not None:
-                notices += [] if look.is_guard else [_tell_held_back(look, fault)]
+            look.verdict = self._find_fault(look)
+            if look.hook is not None and look.verdict is not None and not look.is_guard:
+                notices.append(_tell_held_back(look, look.verdict))
             if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
                 is_off = look.is_guard and not is_on(entry.hook)
                 why = "the project's settings disable it" if is_off else ""
-                why = why or _find_change(look) or ""
+                if not why and look.is_copied and look.comparison is not None:
+                    why = look.comparison.find_change() or ""
                 if why and look.fault is None:
                     notices.append(_tell_kept(look.hook, look.kept, why, entry.file))
         guards = [*self._keep_guards(layers, looks, claude, tools, notices)]
@@ -208,18 +204,20 @@ class FolderTrust:
     def find_entries(self, layers: Iterable[Layer]) -> list[HookRegistryEntry]:
         """Return the hooks that a project's review covers: its own, and those of the user and the
         system that start its files."""
+        project = Ground.of(self._project_dir)
+        of_others = (HookSource.USER, HookSource.SYSTEM)
         return [
             entry
             for layer in layers
             for entry in layer.entries
             if layer.source is HookSource.PROJECT
-            or (entry.source in (HookSource.USER, HookSource.SYSTEM) and self._is_covered(entry))
+            or (entry.source in of_others and self._is_covered(entry, project))
         ]
 
-    def _is_covered(self, entry: HookRegistryEntry) -> bool:
+    def _is_covered(self, entry: HookRegistryEntry, project: Ground) -> bool:
         """True if a hook of the user or the system starts a file of the project, or did when it was
         reviewed."""
-        if self._starts_here(entry):
+        if self._starts_here(entry, project):
             return True
         described = describe_entry(entry) if self._reviews else {}
         return any(kept.review.find(described) for kept in self._reviews)
@@ -233,7 +231,7 @@ class FolderTrust:
             return msgspec.structs.replace(entry, trusted=is_let), False
         # A guard is planned, and fails if it cannot run, so that it blocks.
         is_kept = look.is_guard and look.hook is not None
-        trusted = is_kept or self._find_fault(look) is None
+        trusted = is_kept or look.verdict is None
         return msgspec.structs.replace(entry, hook=look.entry.hook, trusted=trusted), is_kept
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
@@ -263,13 +261,15 @@ class FolderTrust:
         """Return why a hook may not run now, None if it may."""
         if look.fault is not None or look.is_copied:
             return look.fault
+        if look.comparison is None:
+            return "nobody has reviewed it"
         with self._lock:
-            return _compare(look)
+            return look.comparison.find_fault()
 
     def get_open(self, hook: HookConfig) -> str:
         """Return why no review vouches for what a hook starts, "" if one does."""
         look = self._now.looks.get(id(hook))
-        return "" if look is None or look.hook is None else _why_open(look)
+        return "" if look is None else look.why_open
 
     def get_files(self, hook: HookConfig) -> Mapping[str, ReviewedFile] | None:
         """Return the reviewed files of a hook that runs from its copy; None for any other."""
@@ -341,13 +341,14 @@ class FolderTrust:
         self,
         entry: HookRegistryEntry,
         reviews: Sequence[KeptReview],
+        project: Ground,
         *,
         is_on: bool,
         is_required: bool,
     ) -> _Look:
         """Decide about a hook of the settings."""
         described = describe_entry(entry)
-        ground = ground_of(entry.hook, self._project_dir)
+        ground = ground_of(entry.hook, project)
         found = [(kept, hook) for kept in reviews if (hook := kept.review.find(described))]
         if not found:
             known = any(h.has_same_place(described) for kept in reviews for h in kept.review.hooks)
@@ -372,22 +373,27 @@ class FolderTrust:
     ) -> _Look:
         """Plan a reviewed hook: from its copy if it is a closed guard, else in place."""
         is_guard = hook.enabled and (hook.is_guard or is_required)
-        look = _Look(entry, entry.hook, described, ground, kept, hook, is_guard=is_guard)
+        comparison = Comparison(kept, hook, ground)
+        look = _Look(
+            *(entry, entry.hook, described, ground, kept, hook),
+            is_guard=is_guard,
+            comparison=comparison,
+        )
         config = entry.hook
         if isinstance(config, CommandHook):
             start = ReviewedStart(project=self._project_dir)
             if ground.real != os.path.realpath(self._project_dir):
                 start = ReviewedStart(project=ground.real)
-            if not _why_open(look) and (is_guard or self._copies):
+            if not look.why_open and (is_guard or self._copies):
                 argv = hook.form.argv_in(kept.root, hook.files)
                 start = msgspec.structs.replace(start, argv=argv, from_copy=True)
                 look.fault = _find_damage(kept, hook)
-            elif not _why_open(look):
+            elif not look.why_open:
                 argv = hook.form.argv_in_place(ground)
                 start = msgspec.structs.replace(start, argv=_find_interpreter(argv, hook, ground))
             planned = msgspec.structs.replace(config, start=start)
             look.entry = msgspec.structs.replace(entry, hook=planned)
-        if not kept.review.is_of_folder() and not (is_guard and not _why_open(look)):
+        if not kept.review.is_of_folder() and not (is_guard and not look.why_open):
             look.fault = f"{ground.real} is another folder than the one that was reviewed"
         return look
 
@@ -421,7 +427,7 @@ class FolderTrust:
                 restored = restore_entry(guard, tools)
                 if restored is None:
                     continue
-                ground = ground_of(restored.hook, kept.review.project)
+                ground = ground_of(restored.hook, Ground.of(kept.review.project))
                 look = self._plan(restored, entry, ground, kept, guard)
                 looks[id(look.entry.hook)] = look
                 why = f"its project is {kept.review.project}, above this one"
@@ -475,11 +481,11 @@ class FolderTrust:
             return
         yield from _block_all(faults[0])
 
-    def _starts_here(self, entry: HookRegistryEntry) -> bool:
+    def _starts_here(self, entry: HookRegistryEntry, project: Ground) -> bool:
         """True if a hook of the user or the system starts a file of the project, or is the entry of
         a plugin that is in the project."""
         hook = entry.hook
-        ground = ground_of(hook, self._project_dir)
+        ground = ground_of(hook, project)
         if ground.plugin:
             return True
         if not isinstance(hook, CommandHook):
@@ -526,13 +532,6 @@ def _key_of(hook: HookConfig) -> object:
     return hook.source, hook.identity(), getattr(hook, "start", None)
 
 
-def _why_open(look: _Look) -> str:
-    """Return why a reviewed hook is open: what keeps a guard from running in its copy counts only
-    for guards."""
-    assert look.hook is not None
-    return look.hook.open or (look.hook.detached if look.is_guard else "")
-
-
 def _withhold(entry: HookRegistryEntry, why: str) -> HookRegistryEntry:
     """Return the entry that blocks in place of another."""
     hook = entry.hook
@@ -564,146 +563,6 @@ def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
     program = hook.form.interpreter[:1]
     if program and not os.access(program[0], os.X_OK):
         return f"its interpreter {program[0]}, as it was reviewed, is gone"
-    return None
-
-
-class _Expected(msgspec.Struct, frozen=True, eq=False):
-    """A folder of a hook as it was reviewed: its covered files, by their names in it, and all
-    names that are known there."""
-
-    name: str
-    files: dict[str, tuple[bytes, bool]]
-    known: frozenset[str]
-
-
-def _compare(look: _Look) -> str | None:
-    """Return what of a hook differs from its review, by content, None if nothing does."""
-    kept, hook, ground = look.kept, look.hook, look.ground
-    if kept is None or hook is None:
-        return "nobody has reviewed it"
-    if not hook.files and not hook.folders:
-        return None
-    try:
-        if look.expected is not None and all(_is_same(ground, each) for each in look.expected):
-            return None
-        return _compare_all(look, kept, hook)
-    except TrustError as error:
-        return str(error)
-    except OSError as error:
-        if error.errno in EXHAUSTED:
-            raise
-        return f"{error.filename} cannot be read ({error.strerror})"
-
-
-def _compare_all(look: _Look, kept: KeptReview, hook: ReviewedHook) -> str | None:
-    """Compare a hook with its review without what is known from the last time."""
-    ground, began = look.ground, time.time_ns()
-    names = find_names(ground, hook, hook.entry.get("covers", ()))
-    reviewed = kept.review.files
-    files = [name for name in hook.files if is_copied(name, reviewed[name])]
-    is_large = sum(reviewed[name].size for name in files) > _MOST_COMPARED
-    signed = sign_settled(map(ground.place_of, names), since=began) if is_large else None
-    if is_large and signed == look.signed:
-        return None
-    contents = {name: kept.read_copy(name) for name in files}
-    fault = _find_difference(ground, hook, kept.review, names, contents)
-    look.signed = signed if fault is None else None
-    is_simple = len(files) == len(hook.files) and not hook.entry.get("covers")
-    if fault is None and not is_large and is_simple:
-        look.expected = _make_expected(ground, hook, kept.review, contents)
-    return fault
-
-
-def _make_expected(
-    ground: Ground, hook: ReviewedHook, reviewed: Review, contents: Mapping[str, bytes]
-) -> tuple[_Expected, ...] | None:
-    """Return what a quick comparison expects; None if a link, or a
-    folder for what hooks write, takes a closer look."""
-    folders: dict[str, dict[str, tuple[bytes, bool]]] = {name: {} for name in hook.folders}
-    for name, content in contents.items():
-        file = reviewed.files[name]
-        folder, _, last = name.rpartition("/")
-        if file.leads_to != name or os.path.isabs(name):
-            return None
-        folders.setdefault(folder, {})[last] = (content, file.executable)
-    expected = []
-    for folder, files in folders.items():
-        found = set(os.listdir(ground.place_of(folder)))
-        is_covered = any(f"{folder}/".startswith(f"{each}/") for each in hook.folders)
-        inner = {each.rpartition("/")[2] for each in folders if each.rpartition("/")[0] == folder}
-        known = {*files, *inner}
-        known |= {n for n in found - known if is_left_out(f"{folder}/{n}", n, found)}
-        if is_covered and not found <= known:
-            return None
-        # A file outside of all hook folders is covered alone.
-        expected.append(_Expected(folder, files, frozenset(known if is_covered else ())))
-    return tuple(expected)
-
-
-def _is_same(ground: Ground, expected: _Expected) -> bool:
-    """True if a folder and its covered files are as they were reviewed, byte by byte."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
-    folder = os.open(ground.place_of(expected.name), flags | os.O_DIRECTORY)
-    try:
-        if expected.known and not expected.known.issuperset(os.listdir(folder)):
-            return False
-        for name, (content, is_executable) in expected.files.items():
-            try:
-                descriptor = os.open(name, flags, dir_fd=folder)
-            except OSError:
-                return False
-            try:
-                mode = os.fstat(descriptor).st_mode
-                if mode & 0o170000 != 0o100000 or bool(mode & 0o111) is not is_executable:
-                    return False
-                if os.read(descriptor, len(content) + 1) != content:
-                    return False
-            finally:
-                os.close(descriptor)
-    finally:
-        os.close(folder)
-    return True
-
-
-def _find_difference(
-    ground: Ground,
-    hook: ReviewedHook,
-    reviewed: Review,
-    names: Iterable[str],
-    contents: Mapping[str, bytes],
-) -> str | None:
-    """Compare files with the reviewed ones, byte by byte."""
-    for name in sorted(names):
-        then = reviewed.files.get(name) if name in hook.files else None
-        if then is None:
-            return f"{name} was not there when it was reviewed"
-        state = read_state(ground, name)
-        content = contents.get(name) if is_copied(name, then) else state.content
-        same = (then.kind, then.leads_to, then.executable, content or b"")
-        is_same = same == (state.kind, state.leads_to, state.executable, state.content)
-        if not is_same or not (is_copied(name, then) or ReviewedFile.of(state) == then):
-            found = ReviewedFile.of(state)
-            return explain_difference(name, then, found) or f"{name} has changed"
-    return None
-
-
-def _find_change(look: _Look) -> str | None:
-    """Return what of a guard's live files differs from its copy, None if nothing does. Only people
-    are told of it, so a checksum will do."""
-    kept, hook, ground = look.kept, look.hook, look.ground
-    if kept is None or hook is None or not look.is_copied:
-        return None
-    try:
-        for name in sorted(find_names(ground, hook, hook.entry.get("covers", ()))):
-            then = kept.review.files.get(name) if name in hook.files else None
-            state = read_state(ground, name)
-            if then is None or not then.matches(state):
-                changed = explain_difference(name, then, ReviewedFile.of(state))
-                return f"{changed or f'{name} has changed'}{_date(ground.place_of(name))}"
-        if not kept.review.is_of_folder():
-            return f"{ground.real} is another folder than the one that was reviewed"
-    except OSError as error:
-        return f"{error.filename or 'a file of it'} cannot be read ({error.strerror})"
     return None
 
 
@@ -745,15 +604,3 @@ def _tell_held_back(look: _Look, fault: str) -> Problem:
         consequence="it does not run",
         remedy=_REVIEW,
     )
-
-
-def _date(place: str) -> str:
-    """Return since when a file is as it is, in words."""
-    try:
-        changed = os.lstat(place).st_mtime
-    except OSError:
-        return ""
-    return f" (changed {time.strftime('%Y-%m-%d %H:%M', time.localtime(changed))})"
-
-
-__all__ = ["FolderTrust", "is_inside"]

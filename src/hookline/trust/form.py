@@ -21,7 +21,7 @@ from hookline.shell.programs import (
     shebang_in,
     words_in,
 )
-from hookline.shell.table import HARMLESS_LOADERS, LOADERS, OF_THE_SHELL
+from hookline.shell.table import HARMLESS_LOADERS, INTERPRETERS_BY_SUFFIX, LOADERS, OF_THE_SHELL
 from hookline.trust.ground import Ground, may_be_code, parts_of
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -30,7 +30,6 @@ _PYTHON = re.compile(r"python(3(\.[0-9]{1,2})?)?")
 _OTHERS = frozenset({"node", "ruby", "perl"})
 _SHELL_FLAGS, _PYTHON_FLAGS = frozenset("eux"), frozenset("BEIOsSu")
 _ENV = ("env", "/usr/bin/env", "/bin/env")
-_RUNNERS = {".py": "python3", ".js": "node", ".mjs": "node", ".rb": "ruby", ".pl": "perl"}
 _EXECUTABLES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _FIRST_BYTES = 4096
 # Folders in which the words of an open command are looked for.
@@ -309,7 +308,7 @@ class _Reader:
         for name in named:
             place = self._ground.place_of(name)
             if may_be_code(name, os.stat(place), place):
-                runner = _RUNNERS.get(os.path.splitext(name)[1], "")
+                runner = INTERPRETERS_BY_SUFFIX.get(os.path.splitext(name)[1], "")
                 return f"{runner} {name}".lstrip()
         return "a script in a folder called hooks, named as the command: hooks/NAME.sh"
 

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hookline._support.files import open_regular
+from hookline._support.places import is_inside
+
 # A file that an interpreter loads, or a person takes for code.
 CODE_SUFFIXES = (
     *(".sh", ".bash", ".zsh", ".ksh", ".py", ".pyc", ".pyo", ".pyw", ".so", ".dylib", ".pyd"),
@@ -46,14 +49,9 @@ class Ground(msgspec.Struct, frozen=True):
 
     def name_of_real(self, real: str) -> str | None:
         """Return the path in the project of a real path, as ``name_of`` does."""
-        if real == self.real:
-            return "."
-        prefix = f"{self.real.rstrip('/')}/"
-        if real.startswith(prefix):
-            return real[len(prefix) :]
-        if self.plugin and f"{real}/".startswith(f"{self.plugin}/"):
-            return real
-        return None
+        if is_inside(real, self.real):
+            return real[len(self.real) :].lstrip("/") or "."
+        return real if self.plugin and is_inside(real, self.plugin) else None
 
     def holds(self, place: str) -> bool:
         """True if a place leads into the project, by its name or through links."""
@@ -68,11 +66,6 @@ class Ground(msgspec.Struct, frozen=True):
         return os.path.join(self.real, name)
 
 
-def is_inside(path: str, directory: str) -> bool:
-    """True if a path is a directory, or is in it; both are real paths."""
-    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
-
-
 def may_be_code(name: str, known: os.stat_result, place: str) -> bool:
     """True if an interpreter or the system may execute a file: by its name, mode or first bytes."""
     from importlib.machinery import all_suffixes
@@ -81,8 +74,6 @@ def may_be_code(name: str, known: os.stat_result, place: str) -> bool:
         return False
     if known.st_mode & 0o111 or name.endswith((*CODE_SUFFIXES, *all_suffixes())):
         return True
-    from hookline._support.files import open_regular
-
     try:
         with open_regular(place) as file:
             return file.read(2) == b"#!"

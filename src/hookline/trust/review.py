@@ -14,13 +14,12 @@ from hookline.dialects import DIALECTS
 from hookline.errors import EXHAUSTED, HooklineError
 from hookline.settings.definitions import HookRegistryEntry
 from hookline.trust.coverage import (
-    Covered,
     FileState,
     cover,
     list_folder,
     read_states,
 )
-from hookline.trust.form import CHANGES, Form, read_form
+from hookline.trust.form import Form, read_form
 from hookline.trust.ground import Ground
 from hookline.wire.events import find_event
 from hookline.wire.hooks import (
@@ -141,7 +140,12 @@ class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     @property
     def why_open(self) -> str:
         """Why no review vouches for what it starts, "" if one does."""
-        return self.open or (self.detached if self.is_guard else "")
+        return self.explain_open(self.is_guard)
+
+    def explain_open(self, is_guard: bool) -> str:
+        """Return why no review vouches for what it starts, "" if one does; only a guard runs from
+        a copy, and may be open for that."""
+        return self.open or (self.detached if is_guard else "")
 
     def has_same_place(self, entry: Mapping[str, Any]) -> bool:
         """True if an entry has the same event and the same name."""
@@ -152,8 +156,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The hooks of a project, and the files that they name, by path in the project.
 
     ``tests`` are those of the files that are hook tests; ``strict`` and ``required`` are what the
-    project asks for itself, ``tools`` what it says of the host's tools, ``env`` the variables that
-    its settings give. ``folder`` is the device and the number of the project's folder.
+    project asks for itself, ``tools`` what it says of the host's tools. ``folder`` is the device
+    and the number of the project's folder.
     """
 
     version: int = 0
@@ -379,7 +383,7 @@ def look_at(
     if not isinstance(hook, CommandHook):
         # Its entry is all there is.
         return ReviewedHook(entry=describe_entry(entry), enabled=enabled, place=_find_place(hook))
-    ground = ground_of(hook, project_dir)
+    ground = ground_of(hook, Ground.of(project_dir))
     form = read_form(hook, entry.event.value, ground, cwd=cwd)
     covered = cover(ground, form.named, hook.covers)
     own = read_all(ground, covered.files)
@@ -390,9 +394,9 @@ def look_at(
         # Only who reviews looks at texts.
         from hookline.trust.texts import find_detached, find_live
 
-        started = [str(reference) for reference, starts in find_live(ground, own) if starts]
-        hints = [str(reference) for reference, _ in find_live(ground, own)]
-        why = why or "".join(started[:1])
+        live = [*find_live(ground, own)]
+        hints = [str(reference) for reference, _ in live]
+        why = why or next((str(reference) for reference, starts in live if starts), "")
         detached = next((str(reference) for reference in find_detached(own)), "")
     return ReviewedHook(
         entry=describe_entry(entry),
@@ -408,13 +412,13 @@ def look_at(
     )
 
 
-def ground_of(hook: HookConfig, project_dir: str) -> Ground:
+def ground_of(hook: HookConfig, project: Ground) -> Ground:
     """Return the files that count as the project's for a hook: its plugin's too, if the project
     names the plugin or holds it."""
-    ground, plugin = Ground.of(project_dir), hook.plugin_root
-    if plugin is None or not (hook.source is HookSource.PROJECT or ground.holds(plugin)):
-        return ground
-    return Ground.of(project_dir, plugin)
+    plugin = hook.plugin_root
+    if plugin is None or not (hook.source is HookSource.PROJECT or project.holds(plugin)):
+        return project
+    return msgspec.structs.replace(project, plugin=os.path.realpath(plugin))
 
 
 def _find_place(hook: HookConfig) -> dict[str, Any]:
@@ -435,7 +439,7 @@ def read_all(ground: Ground, names: Iterable[str]) -> dict[str, FileState]:
         raise TrustError(text) from None
 
 
-def find_names(ground: Ground, hook: ReviewedHook, covers: Collection[str] = ()) -> set[str]:
+def find_names(ground: Ground, hook: ReviewedHook) -> set[str]:
     """Return the paths that a reviewed hook covers now: those of its review, and what else is in
     its folders."""
     names = {*hook.files}
@@ -443,7 +447,7 @@ def find_names(ground: Ground, hook: ReviewedHook, covers: Collection[str] = ())
     for folder in hook.folders:
         is_plugin = bool(plugin) and f"{ground.place_of(folder)}/".startswith(f"{plugin}/")
         names.update(each for each in list_folder(ground, folder, is_plugin=is_plugin))
-    if covers:
+    if covers := hook.entry.get("covers"):
         names.update(cover(ground, (), tuple(covers)).files)
     return names
 
@@ -471,26 +475,3 @@ def leave_out(looked: Looked, refused: Collection[ReviewedHook]) -> Looked:
     named = {name for hook in kept for name in hook.files} | set(looked.review.tests)
     files = {name: file for name, file in looked.review.files.items() if name in named}
     return Looked(msgspec.structs.replace(looked.review, hooks=kept, files=files), looked.contents)
-
-
-__all__ = [
-    "CHANGES",
-    "VERSION",
-    "Covered",
-    "Looked",
-    "Review",
-    "ReviewedFile",
-    "ReviewedHook",
-    "TrustError",
-    "describe_entry",
-    "explain_difference",
-    "find_names",
-    "find_refused",
-    "ground_of",
-    "identify_folder",
-    "leave_out",
-    "look_at",
-    "read_all",
-    "restore_entry",
-    "review",
-]

@@ -15,12 +15,12 @@ from hookline._support.places import (
     STATE_VARIABLE,
     account_state_dir,
     home_dir,
+    is_inside,
     project_key,
     user_state_dir,
 )
 from hookline.errors import EXHAUSTED
 from hookline.trust.form import copied_name
-from hookline.trust.ground import is_inside
 from hookline.trust.review import VERSION, Looked, Review, ReviewedFile, TrustError
 from hookline.wire import codec
 from hookline.wire.codec import timestamp

@@ -34,11 +34,11 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
         return []
     if len(word) > _LONGEST:
         return []
-    spelt: dict[str, list[str]] = {}
+    by_spelling: dict[str, list[str]] = {}
     for name in islice(known, _MOST_KNOWN):
-        spelt.setdefault(_normalize(name), []).append(name)
-    found = get_close_matches(_normalize(word), spelt, n=2, cutoff=cutoff)
-    return [name for bare in found for name in spelt[bare]][:2]
+        by_spelling.setdefault(_normalize(name), []).append(name)
+    found = get_close_matches(_normalize(word), by_spelling, n=2, cutoff=cutoff)
+    return [name for bare in found for name in by_spelling[bare]][:2]
 
 
 def only_one(word: str, known: Iterable[str]) -> str | None:
@@ -105,9 +105,9 @@ def name_hint(word: str, known: Collection[str]) -> str:
 
 def join_names(names: Sequence[str], prefix: str = "") -> str:
     """Join the first few names, and say how many more there are."""
-    shown = ", ".join(prefix + _show_name(name) for name in names[:_MOST_NAMED])
+    text = ", ".join(prefix + _show_name(name) for name in names[:_MOST_NAMED])
     over = len(names) - _MOST_NAMED
-    return f"{shown} and {over} more" if over > 0 else shown
+    return f"{text} and {over} more" if over > 0 else text
 
 
 class Unread(NamedTuple):
@@ -124,14 +124,14 @@ def describe_unread(
     """Describe fields that are not read; ``prefix`` is the object that they stand in."""
     slips, others = [], []
     for index, name in enumerate(names):
-        meant = None
+        likely_name = None
         if index < MOST_COMPARED:
-            meant = _find_field(name[: LONGEST_NAME + 1], tuple(known), index < _MOST_NAMED)
-        if meant is None:
+            likely_name = _find_field(name[: LONGEST_NAME + 1], tuple(known), index < _MOST_NAMED)
+        if likely_name is None:
             others.append(name)
         else:
             is_unread = f"{prefix}{_show_name(name)} is not read{where and f' {where}'}"
-            slips.append(f"{is_unread}, did you mean {meant}?; it has no effect")
+            slips.append(f"{is_unread}, did you mean {likely_name}?; it has no effect")
     if not others:
         return Unread(slips, [])
     are, have = ("is", "it has") if len(others) == 1 else ("are", "they have")

@@ -77,9 +77,9 @@ def describe_traceback(error: BaseException) -> str:
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
     """Collect this process's warnings instead of logging them; some of them are a Notice."""
-    heard: list[str] = []
-    _listeners.append(heard.append)
+    messages: list[str] = []
+    _listeners.append(messages.append)
     try:
-        yield heard
+        yield messages
     finally:
         _listeners.pop()

@@ -29,9 +29,9 @@ def user_config_dir() -> str | None:
 
 def user_state_dir() -> str | None:
     """Return the directory of the user's records, None if there is none."""
-    named = os.environ.get(STATE_VARIABLE, "")
-    if os.path.isabs(named):
-        return named
+    state_dir = os.environ.get(STATE_VARIABLE, "")
+    if os.path.isabs(state_dir):
+        return state_dir
     return _find_app_dir("user_state_dir", "XDG_STATE_HOME", ".local/state")
 
 

@@ -79,9 +79,9 @@ class Secrets:
         known = {(secret.value, secret.name) for secret in self._found}
         new = {v: n for v, n in new.items() if len(v) >= _SHORTEST_SECRET and (v, n) not in known}
         if new:
-            kept = [secret for secret in self._found if secret.value not in new]
-            kept += [_read_secret(value, name) for value, name in new.items()]
-            self._found = sorted(kept, key=lambda secret: -len(secret.value))
+            secrets = [secret for secret in self._found if secret.value not in new]
+            secrets += [_read_secret(value, name) for value, name in new.items()]
+            self._found = sorted(secrets, key=lambda secret: -len(secret.value))
 
     def hidden(self, value: Any) -> Any:
         """Return a copy of a JSON value with each secret replaced by the name of its variable."""
@@ -105,13 +105,13 @@ class Secrets:
         ]
         if not places:
             return text
-        pieces, done = [], 0
+        pieces, end_of_last = [], 0
         # Of two overlapping secrets the first one's name is shown; at the same place, the longer's.
         for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
-            if start >= done:
-                pieces += [text[done:start], f"[{name} hidden]"]
-            done = max(done, end)
-        return "".join([*pieces, text[done:]])
+            if start >= end_of_last:
+                pieces += [text[end_of_last:start], f"[{name} hidden]"]
+            end_of_last = max(end_of_last, end)
+        return "".join([*pieces, text[end_of_last:]])
 
 
 def _read_secret(value: str, name: str) -> _Secret:
@@ -152,18 +152,18 @@ class _Unescaped:
 
         for found in re.finditer(_ESCAPE, text) if "\\" in text or "%" in text else ():
             add_plain(found.start())
-            high, low, unit, byte, named, percent = found.groups()
+            high, low, unit, byte, letter, percent = found.groups()
             if high:
                 # Decoding UTF-16 would import a codec.
                 pair = 0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)
-                meant = chr(pair).encode()
+                content = chr(pair).encode()
             elif unit:
-                meant = chr(int(unit, 16)).encode("utf-8", "surrogatepass")
+                content = chr(int(unit, 16)).encode("utf-8", "surrogatepass")
             elif byte or percent:
-                meant = bytes([int(byte or percent, 16)])
+                content = bytes([int(byte or percent, 16)])
             else:
-                meant = _NAMED.get(named, b"")
-            add(meant, found.start(), found.end())
+                content = _NAMED.get(letter, b"")
+            add(content, found.start(), found.end())
             at = found.end()
         add_plain(len(text))
         self.text = b"".join(pieces)
@@ -188,11 +188,11 @@ class _Unescaped:
 
     def _find_bytes(self, start: int, end: int, left_out: bytes) -> tuple[int, int]:
         """Return where these bytes stand in the text, given their place without ``left_out``."""
-        kept = self._kept.get(left_out)
-        if kept is None:
-            kept = [at for at, byte in enumerate(self.text) if byte not in left_out]
-            self._kept[left_out] = kept
-        return kept[start], kept[end - 1] + 1
+        positions = self._kept.get(left_out)
+        if positions is None:
+            positions = [at for at, byte in enumerate(self.text) if byte not in left_out]
+            self._kept[left_out] = positions
+        return positions[start], positions[end - 1] + 1
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return where in the given text these bytes are written."""

@@ -86,7 +86,7 @@ class _Resumed:
         try:
             while True:
                 try:
-                    sent = yield yielded
+                    value = yield yielded
                 except BaseException as error:
                     if self._forced or isinstance(error, GeneratorExit):
                         # A coroutine that ignores GeneratorExit, or raises, is not resumed either.
@@ -99,9 +99,9 @@ class _Resumed:
                         loop = self._task.get_loop()
                         self._force = loop.call_later(self._grace, self._give_up)
                 else:
-                    yielded = self._coroutine.send(sent)
-        except StopIteration as done:
-            return done.value
+                    yielded = self._coroutine.send(value)
+        except StopIteration as stop:
+            return stop.value
         finally:
             if self._force is not None:
                 self._force.cancel()

@@ -294,14 +294,14 @@ def resolve_in_command(
             if base != cwd and changed.place and _is_settled(words[at], command, values):
                 file = os.path.join(base, changed.fill(values).removeprefix("./"))
                 edits.setdefault(changed.place, _quote(file))
-    pieces, done = [], 0
+    pieces, copied_to = [], 0
     for (start, end), text in sorted(edits.items()):
         if "`" in command and not _QUOTING_IN_BACKTICKS.isdisjoint(text[1:-1]):
             # Inside backticks the shell might read it twice.
             continue
-        pieces += [command[done:start], text]
-        done = end
-    return "".join([*pieces, command[done:]])
+        pieces += [command[copied_to:start], text]
+        copied_to = end
+    return "".join([*pieces, command[copied_to:]])
 
 
 def _quote(text: str) -> str:

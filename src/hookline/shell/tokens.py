@@ -35,14 +35,14 @@ _ESCAPES = bytes.maketrans(b"abeEfnrtv", b"\a\b\x1b\x1b\f\n\r\t\v")
 
 def expand(text: str, values: Mapping[str, str]) -> str:
     """Replace ``$NAME`` and ``${NAME}`` of ``values`` by their text, once; others stay."""
-    pieces, done, at = [], 0, text.find("$")
+    pieces, copied_to, at = [], 0, text.find("$")
     while at >= 0:
         name, end = _read_name(text, at)
         if name is not None and name in values:
-            pieces += [text[done:at], values[name]]
-            done = end
+            pieces += [text[copied_to:at], values[name]]
+            copied_to = end
         at = text.find("$", end)
-    return "".join([*pieces, text[done:]])
+    return "".join([*pieces, text[copied_to:]])
 
 
 def _read_name(text: str, dollar: int) -> tuple[str | None, int]:
@@ -154,12 +154,12 @@ def quote_variables(command: str, names: Collection[str]) -> str:
     plain text; the delimiter of a here-document, which the shell does not expand. In any other
     pattern (``==`` in ``[[ ]]``, ``case``, ``${x#$NAME}``) the quoted value matches literally.
     """
-    pieces, done = [], 0
+    pieces, copied_to = [], 0
     for start, end, name in _parse(command).bare:
         if name in names:
-            pieces += [command[done:start], '"', command[start:end], '"']
-            done = end
-    return "".join([*pieces, command[done:]])
+            pieces += [command[copied_to:start], '"', command[start:end], '"']
+            copied_to = end
+    return "".join([*pieces, command[copied_to:]])
 
 
 def _parse(command: str) -> "_Reader":
@@ -220,9 +220,9 @@ class _Reader:
                     return at
             if char in "<>" and self.text.startswith("(", at + 1):
                 start, at = at, self._read_substitution(at + 2)
-                written = self.text[start:at]
-                made = (Unmade(written, "output"),)
-                self.tokens.append(Word(made, is_exact=False, written=written))
+                text = self.text[start:at]
+                pieces = (Unmade(text, "output"),)
+                self.tokens.append(Word(pieces, is_exact=False, written=text))
             elif char in "<>" or self.text.startswith("&>", at):
                 operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
                 self.tokens.append(operator)
@@ -298,16 +298,16 @@ class _Reader:
             at += 1
         while at < self.end and self.text[at] not in _WORD_END:
             at = self._read_piece(at, wrap=wrap)
-        written = self.text[start:at]
-        if written and not self._is_descriptor(written, at):
-            name, equals, _ = written.partition("=")
+        text = self.text[start:at]
+        if text and not self._is_descriptor(text, at):
+            name, equals, _ = text.partition("=")
             name = name.removesuffix("+")
             is_assigned = equals and name.isascii() and name.isidentifier()
             word = Word(
                 tuple(self._pieces),
                 self._is_exact,
                 name if is_assigned else "",
-                written,
+                text,
                 begins=begins,
                 place=(start, min(at, self.end)),
             )
@@ -318,9 +318,9 @@ class _Reader:
     def _read_target(self, at: int) -> int:
         return self._read_word(self._skip_space(at))
 
-    def _is_descriptor(self, written: str, end: int) -> bool:
+    def _is_descriptor(self, text: str, end: int) -> bool:
         """Whether a text is a number in front of a redirection, which is not a word."""
-        return written.isdigit() and self.text[end : end + 1] in ("<", ">")
+        return text.isdigit() and self.text[end : end + 1] in ("<", ">")
 
     def _add_text(self, text: str, *, exact: bool) -> None:
         self._pieces.append(text)
@@ -457,8 +457,8 @@ class _Reader:
         if operator and name.isidentifier():
             # Behind a question mark is the shell's error message for a missing value.
             default = None if operator.endswith("?") else other
-            written = self.text[start : at + 1]
-            self._pieces[mark] = Variable(name, written, default, is_quoted=quoted)
+            text = self.text[start : at + 1]
+            self._pieces[mark] = Variable(name, text, default, is_quoted=quoted)
         return at + 1
 
     def _read_arithmetic(self, at: int) -> int | None:

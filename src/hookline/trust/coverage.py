@@ -51,10 +51,10 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes = b""
 
 
-def cover(ground: Ground, named: Iterable[str], covers: Sequence[str] = ()) -> Covered:
+def cover(ground: Ground, names: Iterable[str], covers: Sequence[str] = ()) -> Covered:
     """Find what belongs to a hook that names these paths in the project, as it is now."""
     walk = _Walk(ground)
-    for name in named:
+    for name in names:
         walk.add_file(name)
         place = ground.place_of(name)
         target = ground.name_of_real(os.path.realpath(place))

@@ -221,8 +221,8 @@ class _Reader:
         if interpreter is None:
             raise _OpenError(f"the first line of {script} names {words[at]}")
         # Linux hands a script's interpreter all flags as one word.
-        given = [each for word in words[at + 1 :] for each in word.split()]
-        flags, rest = split_flags(words[at], given)
+        words_after = [each for word in words[at + 1 :] for each in word.split()]
+        flags, rest = split_flags(words[at], words_after)
         if rest:
             raise _OpenError(f"the first line of {script} gives {words[at]} {rest[0]}")
         return (interpreter, *flags)

@@ -198,18 +198,20 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             name: [file.kind, file.leads_to, file.executable, file.digest]
             for name, file in sorted(self.files.items())
         }
-        asked = [self.strict, sorted(self.required), self.tools, sorted(self.tests)]
-        text = codec.encode({"hooks": msgspec.to_builtins(hooks), "files": files, "asked": asked})
+        demands = [self.strict, sorted(self.required), self.tools, sorted(self.tests)]
+        text = codec.encode({"hooks": msgspec.to_builtins(hooks), "files": files, "asked": demands})
         return f"sha256:{hashlib.sha256(_sorted_json(text)).hexdigest()}"
 
     def changes_of(self, now: "Review") -> list[str]:
         """Return what has changed since this review, one phrase each."""
         whys = [(hook, self.why_changed(hook, now.files)) for hook in now.hooks]
         found = [f"{hook.event} {hook.name}: {why}" for hook, why in whys if why is not None]
-        gone = [hook for hook in self.hooks if all(hook.entry != each.entry for each in now.hooks)]
+        missing = [
+            hook for hook in self.hooks if all(hook.entry != each.entry for each in now.hooks)
+        ]
         found += [
             f"{hook.event} {hook.name}: it is no longer in the settings"
-            for hook in gone
+            for hook in missing
             if hook.is_of_project and not any(hook.has_same_place(each.entry) for each in now.hooks)
         ]
         found += [
@@ -354,19 +356,19 @@ def review(
             entry, project_dir=project_dir, cwd=cwd, states=states, enabled=is_on(entry.hook)
         )
         hooks.append(msgspec.structs.replace(hook, required=is_required(entry)))
-    named = [os.path.relpath(os.path.realpath(file), ground.real) for file in tests]
-    states |= read_all(ground, [name for name in named if name not in states])
-    made = Review(
+    test_names = [os.path.relpath(os.path.realpath(file), ground.real) for file in tests]
+    states |= read_all(ground, [name for name in test_names if name not in states])
+    document = Review(
         project=ground.real,
         folder=identify_folder(ground.real),
         hooks=tuple(hooks),
         files={name: ReviewedFile.of(state) for name, state in sorted(states.items())},
-        tests=tuple(named),
+        tests=tuple(test_names),
         strict=strict,
         required=tuple(required),
         tools={name: dict(alias) for name, alias in tools.items()},
     )
-    return Looked(made, {name: state.content for name, state in states.items()})
+    return Looked(document, {name: state.content for name, state in states.items()})
 
 
 def look_at(
@@ -471,7 +473,7 @@ def find_refused(
 
 def leave_out(looked: Looked, refused: Collection[ReviewedHook]) -> Looked:
     """Return a review without some of its hooks, and without the files that only they name."""
-    kept = tuple(hook for hook in looked.review.hooks if hook not in refused)
-    named = {name for hook in kept for name in hook.files} | set(looked.review.tests)
-    files = {name: file for name, file in looked.review.files.items() if name in named}
-    return Looked(msgspec.structs.replace(looked.review, hooks=kept, files=files), looked.contents)
+    hooks = tuple(hook for hook in looked.review.hooks if hook not in refused)
+    names = {name for hook in hooks for name in hook.files} | set(looked.review.tests)
+    files = {name: file for name, file in looked.review.files.items() if name in names}
+    return Looked(msgspec.structs.replace(looked.review, hooks=hooks, files=files), looked.contents)

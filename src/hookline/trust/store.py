@@ -153,12 +153,12 @@ class TrustStore:
             raise TrustError(
                 f"there is no home directory to keep it in; set HOME or {STATE_VARIABLE}"
             )
-        named = os.environ.get(STATE_VARIABLE, "")
-        if named and not os.path.isabs(named):
-            raise TrustError(f"{STATE_VARIABLE} is {named!r}; it must be an absolute path")
+        state_dir = os.environ.get(STATE_VARIABLE, "")
+        if state_dir and not os.path.isabs(state_dir):
+            raise TrustError(f"{STATE_VARIABLE} is {state_dir!r}; it must be an absolute path")
         from hookline._version import __version__
 
-        made = msgspec.structs.replace(
+        document = msgspec.structs.replace(
             looked.review, version=VERSION, written_by=__version__, trusted_at=timestamp()
         )
         try:
@@ -168,7 +168,7 @@ class TrustStore:
             _remove_leftovers(folder)
             temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
             try:
-                _write_copy(temporary, made, looked.contents)
+                _write_copy(temporary, document, looked.contents)
                 place = _rename_to_next(temporary, folder)
             except BaseException:
                 _remove_tree(temporary)
@@ -270,19 +270,19 @@ def _make_private(*folders: str) -> None:
             os.chmod(folder, 0o700)
 
 
-def _write_copy(place: str, made: Review, contents: Mapping[str, bytes]) -> None:
+def _write_copy(place: str, document: Review, contents: Mapping[str, bytes]) -> None:
     """Write the document and the files of a review, and have them on the disk."""
     os.mkdir(place, 0o700)
     root = os.path.join(place, _FILES)
     os.mkdir(root, 0o700)
-    for name, file in made.files.items():
+    for name, file in document.files.items():
         if is_copied(name, file):
             copy = os.path.join(root, copied_name(name))
             os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
             _write(copy, contents[name], 0o500 if file.executable else 0o400)
     for directory, _, _ in os.walk(root, topdown=False):
         _sync(directory)
-    _write(os.path.join(place, _DOCUMENT), codec.encode(msgspec.to_builtins(made)), 0o400)
+    _write(os.path.join(place, _DOCUMENT), codec.encode(msgspec.to_builtins(document)), 0o400)
     _sync(place)
 
 

@@ -56,10 +56,10 @@ class Reference(msgspec.Struct, frozen=True):
 def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple[Reference, bool]]:
     """Yield the lines of covered texts that name files of the project, each with whether the line
     may start something that the review does not cover."""
-    seen: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for name, line, text in _lines_of(states):
         for word in _words_of(text):
-            if ("/" not in word and "." not in word) or (name, word) in seen:
+            if ("/" not in word and "." not in word) or (name, word) in reported:
                 continue
             place = os.path.join(ground.real, word)
             if ".." in word.split("/") or not os.path.exists(place):
@@ -67,7 +67,7 @@ def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple
             target = ground.name_of(place)
             if target is None or target == name:
                 continue
-            seen.add((name, word))
+            reported.add((name, word))
             if target in states:
                 continue
             is_code = os.path.isdir(place) or may_be_code(target, os.stat(place), place)

@@ -48,7 +48,7 @@ def _fire_reviewed(
     settings = project / ".hookline" / "settings.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"hooks": {"BeforeTool": [{"hooks": [hook]}]}}))
-    TrustStore().write(Config.load(project).review_project())
+    TrustStore().write(Config.load(project).project.review())
     system = HookSystem(Config.load(project))
     stack.callback(system.dispose)
     system.initialize_blocking()

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from hookline.bus.messages import MessageBus
-from hookline.config import Config
-from hookline.engine.executor import LocalExecutor
-from hookline.handler import HookEventHandler
-from hookline.pipeline.aggregator import HookAggregator
+from hookline.contract import Config, HookEventHandler, HookSystem
+from hookline.engine.engine import Engine
 from hookline.pipeline.answer import ProcessedHookResult
 from hookline.pipeline.planner import HookPlanner
-from hookline.runner.runner import HookRunner
-from hookline.system import HookSystem
+from hookline.runner.context import RunContext
+from hookline.settings.reader import Settings
 from hookline.trace.records import DebugLogger
 from hookline.translate.choice import AnyTranslator
 from hookline.wire.events import (
@@ -273,19 +271,29 @@ def handler_of(
     runner: Any = None,
     aggregator: Any = None,
     translator: Any = None,
-    session: Any = None,
+    project: Any = None,
     message_bus: MessageBus | None = None,
     debug_logger: DebugLogger | None = None,
-    ready: Callable[[], Awaitable[None]] | None = None,
+    accept: Callable[[Settings], str | None] = lambda _settings: None,
 ) -> HookEventHandler:
     """A second handler over the system's hooks in which any part can be another."""
-    log = DebugLogger() if debug_logger is None else debug_logger
-    executor = LocalExecutor(
-        session or system._config,
-        planner or HookPlanner(system.get_registry(), warn=lambda _message: None),
-        runner or HookRunner(),
-        aggregator or HookAggregator(),
+    engine = Engine(
+        system.engine.project,
+        message_bus=message_bus,
+        debug_logger=DebugLogger() if debug_logger is None else debug_logger,
         translator=translator or AnyTranslator(),
-        debug_logger=log,
+        accept=accept,
     )
-    return HookEventHandler(executor, message_bus=message_bus, warn=log.warning, ready=ready)
+    engine.open()
+    local = engine.local
+    local.planner = planner or HookPlanner(system.get_registry(), warn=lambda _message: None)
+    local.runner = runner or local.runner
+    local.aggregator = aggregator or local.aggregator
+    local.project = project or local.project
+    return HookEventHandler(engine)
+
+
+def rules_of(config: Config) -> RunContext:
+    """The rules that the hooks of a configuration run under."""
+    config.get_settings()
+    return config.project.in_force.context

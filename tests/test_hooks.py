@@ -12,24 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, message, rewrite, stop
 from hookline.adapters.gates import Conversations
 from hookline.calls.tool import complete
 from hookline.errors import InvalidHookError, UnknownEventError
-from hookline.hooks import (
-    HookSession,
-    face_of,
-    failing_closed,
-    find_files,
-    find_tools,
-    heard_by,
-    hooks_of,
-    place_of,
-    recorded_at,
-    worded_as,
-)
+from hookline.hooks import Face, HookSession, hooks_of
 from hookline.pipeline.answer import Answer
+from hookline.settings.reader import SettingsReader
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS, HookEventName
 from tests.agent.scripts import hooks as settings_with
@@ -308,7 +299,7 @@ def test_a_call_that_nothing_matches_starts_no_loop_and_no_thread(
     hooks.sync.before_tool("t", {})
     monkeypatch.setattr(threading.Thread, "start", refuse)
     monkeypatch.setattr(asyncio, "new_event_loop", refuse)
-    monkeypatch.setattr("hookline.system.PollLoop", refuse)
+    monkeypatch.setattr("hookline.engine.engine.PollLoop", refuse)
     assert hooks.sync.before_tool("t", {}).word == "no hook matched"
 
 
@@ -445,12 +436,12 @@ async def test_hooks_that_fail_closed_deny_what_the_engine_failed_at() -> None:
     command = {"type": "command", "command": "exit 0"}
     hooks = Hooks(hooks={"BeforeTool": [{"hooks": [command]}]}, trusted=fail)
     assert not (await hooks.before_tool("shell", {})).blocked
-    answer = await failing_closed(hooks).before_tool("shell", {})
+    answer = await Face(replace(hooks.view, closed=True)).before_tool("shell", {})
     assert answer.denied
     assert "the trust store is gone" in (answer.reason or "")
     good = Hooks()
     good.on("BeforeTool")(lambda _event: rewrite(command="ls"))
-    closed = failing_closed(good.session("s"))
+    closed = Face(replace(good.session("s").view, closed=True))
     assert (await closed.before_tool("shell", {})).tool_input == {"command": "ls"}
 
 
@@ -560,7 +551,7 @@ def test_what_hooks_tell_the_user_is_warned_of_where_the_caller_gets_no_answer(
     assert caplog.text == ""
     hooks.sync.run_tool(lambda: "x", {}, name="t")
     hooks.wrap(lambda: "x", name="t")()
-    complete(face_of(hooks, blocking=True).before_tool("t", {}))
+    complete(Face(replace(hooks.view, blocking=True).heard).before_tool("t", {}))
     assert caplog.messages == ["a hook tells the user: mind the gap"] * 3
 
 
@@ -573,19 +564,18 @@ async def test_who_hears_the_answers_is_told_instead_of_the_log(
     async def hear(answer: Answer) -> None:
         heard.append(answer)
 
-    listening = heard_by(hooks.session("s"), hear)
+    listening = HookSession(replace(hooks.session("s").view, hear=hear))
     await listening.run_tool(lambda: "x", {}, name="t")
     assert [answer.event for answer in heard] == ["BeforeTool", "AfterTool"]
     assert caplog.text == ""
-    await heard_by(hooks, None).before_tool("t", {})
+    await Face(hooks.view.heard).before_tool("t", {})
     assert caplog.messages == ["a hook tells the user: mind the gap"]
 
 
 def test_the_place_of_hooks_is_their_session_and_directory(project: Project) -> None:
     hooks = Hooks(working_dir=project.path, session_id="all")
-    assert place_of(hooks) == ("all", str(project.path))
-    assert place_of(hooks.session("one")) == ("one", str(project.path))
-    assert place_of(recorded_at(hooks.session("one"), "/t.jsonl")) == ("one", str(project.path))
+    assert hooks.view.place == ("all", str(project.path))
+    assert hooks.session("one").view.place == ("one", str(project.path))
     assert hooks_of(hooks) is hooks
     assert hooks_of(hooks.config).names_of_hooks() == []
 
@@ -593,11 +583,11 @@ def test_the_place_of_hooks_is_their_session_and_directory(project: Project) -> 
 def test_the_files_of_a_dialects_hooks_are_found_with_their_layers(project: Project) -> None:
     project.settings({"hooks": settings_with("BeforeTool", "true")})
     hooks = Hooks.load(project.path, trusted=True)
-    assert find_files(hooks, "native") == [
+    assert hooks.view.find_files("native") == [
         ("project", str(project.path / ".hookline/settings.json"))
     ]
-    assert find_files(hooks, "claude") == []
-    assert find_tools(hooks) is None
+    assert hooks.view.find_files("claude") == []
+    assert hooks.view.find_tools() is None
 
 
 @pytest.mark.parametrize(
@@ -661,6 +651,18 @@ def test_what_has_no_effect_on_an_event_is_told(
     assert told in caplog.text
 
 
+def unreadable_hooks(
+    project: Project, error: Exception, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> Hooks:
+    """Hooks whose settings cannot be read."""
+
+    def fail(_reader: SettingsReader) -> None:
+        raise error
+
+    monkeypatch.setattr(SettingsReader, "read", fail)
+    return Hooks.load(project.path, trusted=True, **options)
+
+
 @pytest.mark.parametrize(
     ("code", "is_blocked"),
     [
@@ -669,13 +671,14 @@ def test_what_has_no_effect_on_an_event_is_told(
     ],
 )
 async def test_where_the_system_has_run_out_of_something_nothing_goes_on_unchecked(
-    code: int | None, is_blocked: bool, caplog: pytest.LogCaptureFixture
+    project: Project,
+    code: int | None,
+    is_blocked: bool,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Broken(Config):
-        def get_hook_system(self) -> Any:
-            raise LookupError("no") if code is None else OSError(code, "no")
-
-    hooks = Hooks.of(Broken())
+    error = LookupError("no") if code is None else OSError(code, "no")
+    hooks = unreadable_hooks(project, error, monkeypatch)
     for answer in (await hooks.before_tool("t", {}), hooks.sync.before_tool("t", {})):
         assert answer.blocked is is_blocked
         assert answer.failures[0].stage == "planning"
@@ -687,12 +690,11 @@ async def test_where_the_system_has_run_out_of_something_nothing_goes_on_uncheck
     assert "cannot list the hooks: " in caplog.text
 
 
-async def test_in_strict_mode_an_event_that_cannot_be_fired_is_blocked() -> None:
-    class Broken(Config):
-        def get_hook_system(self) -> Any:
-            raise LookupError("no")
-
-    assert (await Hooks.of(Broken(strict=True)).before_tool("t", {})).blocked
+async def test_in_strict_mode_an_event_that_cannot_be_fired_is_blocked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = unreadable_hooks(project, LookupError("no"), monkeypatch, strict=True)
+    assert (await hooks.before_tool("t", {})).blocked
 
 
 @pytest.mark.parametrize(
@@ -736,6 +738,7 @@ async def test_claude_codes_form_is_added_to_events_of_its_name_alone(project: P
     settings = {"hooks": {"PreCompact": [group], "SessionStart": [group]}}
     project.write(".claude/settings.json", json.dumps(settings))
     hooks = Hooks.load(project.path, claude=True, trusted=True)
-    face = worded_as(hooks, HookEventName.PRE_COMPRESS, {"trigger": "w", "source": "w"})
+    original = {HookEventName.PRE_COMPRESS: {"trigger": "w", "source": "w"}}
+    face = Face(replace(hooks.view, original=original))
     assert len((await face.session_start()).results) == 0
     assert len((await face.pre_compress()).results) == 1

@@ -12,7 +12,7 @@ _HOMES = {
         "InProcessMessageBus",
         "MessageBus",
     ),
-    "hookline.config": ("Config",),
+    "hookline.contract": ("Config", "HookEventHandler", "HookSystem"),
     "hookline.trace.records": ("DebugLogger",),
     "hookline.errors": (
         "BlockedByHook",
@@ -30,7 +30,6 @@ _HOMES = {
         "Hooks",
         "SyncHooks",
     ),
-    "hookline.handler": ("HookEventHandler",),
     "hookline.dialects.tools": ("ToolAlias",),
     "hookline.runner.context": ("Judge", "RunLimits"),
     "hookline.replies": (
@@ -44,7 +43,6 @@ _HOMES = {
         "rewrite",
         "stop",
     ),
-    "hookline.system": ("HookSystem",),
     "hookline.calls.tool": (
         "Deferred",
         "ToolGate",

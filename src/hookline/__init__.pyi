@@ -8,7 +8,7 @@ from hookline.calls.tool import (
     ToolGate,
     ToolResult,
 )
-from hookline.config import Config
+from hookline.contract import Config, HookEventHandler, HookSystem
 from hookline.dialects.claude.transcript import TranscriptWriter
 from hookline.dialects.tools import ToolAlias
 from hookline.errors import (
@@ -22,7 +22,6 @@ from hookline.errors import (
     TranslationError,
     UnknownEventError,
 )
-from hookline.handler import HookEventHandler
 from hookline.hooks import (
     Hooks,
     HookSession,
@@ -41,7 +40,6 @@ from hookline.replies import (
     stop,
 )
 from hookline.runner.context import Judge, RunLimits
-from hookline.system import HookSystem
 from hookline.trace.records import DebugLogger
 from hookline.translate import HookTranslator
 from hookline.wire.events import (

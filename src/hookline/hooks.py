@@ -6,8 +6,7 @@ coroutines; ``hooks.sync`` runs the same coroutines over an engine that never su
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from inspect import isawaitable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -16,14 +15,12 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
-    TypeAlias,
     TypeVar,
     overload,
 )
 
 import msgspec
 
-from hookline._support.notices import warn
 from hookline.calls.model import ModelCall, ModelGate, ModelOutcome, call_model, open_model_gate
 from hookline.calls.tool import (
     Confirm,
@@ -41,32 +38,26 @@ from hookline.calls.tool import (
     run_call,
 )
 from hookline.calls.wrap import OnBlock, wrap_function
-from hookline.config import Config, PathLike
-from hookline.engine.executor import deny_failed, find_named_event, is_exhausted, read_named_event
-from hookline.errors import describe
-from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
-from hookline.system import run_blocking
+from hookline.engine.engine import Engine, read_hook
+from hookline.engine.options import LoadOptions, Options, PathLike, takes
+from hookline.engine.project import Project
+from hookline.engine.view import EngineView
+from hookline.pipeline.answer import Answer
 from hookline.wire.events import (
-    EVENTS,
     EventName,
     HookEventName,
     PreCompressTrigger,
     SessionEndReason,
     SessionStartSource,
     narrow_event,
-    narrow_trigger,
 )
-from hookline.wire.fired import FiredEvent
-from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from hookline.config import HookOptions, LoadOptions, Options
-    from hookline.dialects.tools import ToolAlias
-    from hookline.runner.context import Judge
-    from hookline.translate import HookTranslator
-    from hookline.wire.hooks import HookFunction, HookSource
+    from hookline.contract import Config
+    from hookline.engine.options import HookOptions
+    from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
         AfterAgentEvent,
         AfterModelEvent,
@@ -85,188 +76,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E")
-Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
-
-
-class _Engine:
-    """The hook system behind every front; the first event creates it and reads the settings."""
-
-    # Whether a listener gets each answer; whether coroutines end in their first step.
-    is_heard = is_blocking = False
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        # Wrapped tools by name: a hook can ask for one of them as a tail call.
-        self.tools: dict[str, Callable[..., Any]] = {}
-        # Loaded now, as a process without a free descriptor needs it to refuse a model call.
-        config.get_translator()
-
-    @functools.cached_property
-    def heard(self) -> "_Engine":
-        """The same engine for callers who show no answers: it logs what hooks tell the user as a
-        warning, unless a listener gets the answers already."""
-        return self if self.is_heard else _HeardEngine(self, self._tell_user)
-
-    async def _tell_user(self, answer: Answer) -> None:
-        if answer.user_message is not None:
-            self.warn(f"a hook tells the user: {answer.user_message}", kind="told-user")
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        try:
-            system = self.config.get_hook_system()
-            return make_empty_answer(fired) if system is None else await system.execute(fired)
-        except Exception as error:
-            return self.fail(error, fired, "planning")
-
-    async def settle(self, value: Any) -> Any:
-        return await value if isawaitable(value) else value
-
-    def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
-        """Warn, and return the answer to an event that could not be fired; it denies if a hook
-        must answer."""
-        try:
-            system = self.config.get_hook_system()
-            if system is not None:
-                return system.fail(error, stage, fired)
-            must_block = False
-        except Exception:
-            is_known = fired is not None
-            must_block = is_exhausted(error) or (is_known and self.config.is_strict())
-        warn(f"hooks did not run: {describe(error)}")
-        meta = FailureMeta(event_name=fired.event if fired is not None else None)
-        envelope = build_failure_envelope(error, stage, meta)
-        if must_block:
-            return deny_failed(envelope, fired, self.get_translator)
-        return process_common_hook_output_fields(envelope, fired)
-
-    def find_tool(self, name: str) -> Execute | None:
-        """Return what runs a wrapped tool, None for any other."""
-        tool = self.tools.get(name)
-        return None if tool is None else functools.partial(call_with, tool)
-
-    def warn(self, message: str, kind: str = "") -> None:
-        try:
-            log = self.config.get_debug_logger()
-        except Exception:
-            warn(message)
-        else:
-            log.warning(message, kind=kind)
-
-    def may_answer(self, event: EventName | str, target: str = "") -> bool:
-        try:
-            system = self.config.get_hook_system()
-            return system is not None and system.may_answer(event, target)
-        except Exception:
-            return True
-
-    def is_off(self) -> bool:
-        return self.config.get_hook_system() is None
-
-    def is_strict(self) -> bool:
-        try:
-            # is_off() reads the settings, which may ask for strict mode.
-            return not self.is_off() and self.config.is_strict()
-        except Exception:
-            return True
-
-    def get_translator(self) -> "HookTranslator":
-        return self.config.get_translator()
-
-    def names_of_hooks(self, events: Collection[EventName]) -> list[str]:
-        try:
-            system = self.config.get_hook_system()
-            if system is None:
-                return []
-            system.initialize_blocking()
-            entries = system.get_all_hooks()
-        except Exception as error:
-            self.warn(f"cannot list the hooks: {describe(error)}")
-            return []
-        return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
-
-
-class _OuterEngine(_Engine):
-    """An engine around another, which changes its events or answers."""
-
-    def __init__(self, engine: _Engine) -> None:
-        self.config, self.tools = engine.config, engine.tools
-        self.is_heard, self.is_blocking = engine.is_heard, engine.is_blocking
-        self._engine = engine
-
-    async def settle(self, value: Any) -> Any:
-        return await self._engine.settle(value)
-
-
-class _HeardEngine(_OuterEngine):
-    """An engine that gives each answer to ``hear`` before it is applied."""
-
-    def __init__(self, engine: _Engine, hear: Hear) -> None:
-        super().__init__(engine)
-        self._hear, self.is_heard = hear, True
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        answer = await self._engine.execute(fired)
-        await self._hear(answer)
-        return answer
-
-
-class _ClosedEngine(_OuterEngine):
-    """An engine that denies an event when the engine itself fails."""
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        answer = await self._engine.execute(fired)
-        if answer.word != "failed" or answer.blocked:
-            return answer
-        return deny_failed(answer.aggregated, fired, self.get_translator)
-
-
-class _WordedEngine(_OuterEngine):
-    """An engine that adds Claude Code's own form of an event to events of that name."""
-
-    def __init__(self, engine: _Engine, event: EventName, original: Mapping[str, Any]) -> None:
-        super().__init__(engine)
-        self._event, self._original = event, original
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        if fired.event is self._event:
-            facts = msgspec.structs.replace(fired.facts, original=self._original)
-            fired = msgspec.structs.replace(fired, facts=facts)
-        return await self._engine.execute(fired)
-
-
-class _BlockingEngine(_Engine):
-    """An engine for callers who do not await: its coroutines end in their first step."""
-
-    is_blocking = True
-
-    def __init__(self, engine: _Engine) -> None:
-        self.config, self.tools = engine.config, engine.tools
-
-    async def execute(self, fired: FiredEvent) -> Answer:
-        try:
-            system = self.config.get_hook_system()
-            return make_empty_answer(fired) if system is None else system.execute_blocking(fired)
-        except Exception as error:
-            return self.fail(error, fired, "planning")
-
-    async def settle(self, value: Any) -> Any:
-        if not isawaitable(value):
-            return value
-        return run_blocking(lambda: super(_BlockingEngine, self).settle(value))
+G = TypeVar("G")
 
 
 class Face:
-    """The methods that fire events, and what is built on them, for one session."""
+    """The methods that fire events, and what is built on them, over one view of the engine."""
 
-    def __init__(
-        self,
-        engine: _Engine,
-        session_id: str | None = None,
-        transcript_path: str | None = None,
-    ) -> None:
-        self._engine = engine
-        self._session_id = session_id
-        self._transcript_path = transcript_path
+    def __init__(self, view: EngineView) -> None:
+        self.view = view
+
+    @functools.cached_property
+    def _heard(self) -> EngineView:
+        return self.view.heard
 
     async def before_tool(
         self,
@@ -277,8 +98,13 @@ class Face:
         original_request_name: str | None = None,
     ) -> Answer:
         """Fire BeforeTool: a tool is about to run."""
-        values = (tool_name, tool_input, mcp_context, original_request_name)
-        return await self._fire(HookEventName.BEFORE_TOOL, tool_name, values)
+        return await self.view.fire(
+            HookEventName.BEFORE_TOOL,
+            tool_name,
+            tool_input,
+            mcp_context,
+            original_request_name,
+        )
 
     async def after_tool(
         self,
@@ -292,31 +118,36 @@ class Face:
     ) -> Answer:
         """Fire AfterTool: a tool has run. ``original_tool_input`` is the input before a hook
         rewrote it."""
-        values = (
-            *(tool_name, tool_input, tool_response),
-            *(original_tool_input, mcp_context, original_request_name),
+        return await self.view.fire(
+            HookEventName.AFTER_TOOL,
+            tool_name,
+            tool_input,
+            tool_response,
+            original_tool_input,
+            mcp_context,
+            original_request_name,
         )
-        return await self._fire(HookEventName.AFTER_TOOL, tool_name, values)
 
     async def before_agent(self, prompt: str) -> Answer:
         """Fire BeforeAgent: a turn is about to begin."""
-        return await self._fire(HookEventName.BEFORE_AGENT, "", (prompt,))
+        return await self.view.fire(HookEventName.BEFORE_AGENT, prompt)
 
     async def after_agent(
         self, prompt: str, prompt_response: str, *, stop_hook_active: bool = False
     ) -> Answer:
         """Fire AfterAgent: a turn is over. ``stop_hook_active`` is True if the turn went on only
         because an AfterAgent hook sent the agent back to work."""
-        values = (prompt, prompt_response, stop_hook_active)
-        return await self._fire(HookEventName.AFTER_AGENT, "", values)
+        return await self.view.fire(
+            HookEventName.AFTER_AGENT, prompt, prompt_response, stop_hook_active
+        )
 
     async def before_model(self, request: Any) -> Answer:
         """Fire BeforeModel: a request is about to go to the model."""
-        return await self._fire(HookEventName.BEFORE_MODEL, "", (request,))
+        return await self.view.fire(HookEventName.BEFORE_MODEL, request)
 
     async def after_model(self, request: Any, response: Any) -> Answer:
         """Fire AfterModel: the model's response is complete."""
-        return await self._fire(HookEventName.AFTER_MODEL, "", (request, response))
+        return await self.view.fire(HookEventName.AFTER_MODEL, request, response)
 
     async def before_tool_selection(
         self, request: Any, available_tools: Sequence[str] | None = None
@@ -324,22 +155,22 @@ class Face:
         """Fire BeforeToolSelection: the model is about to be offered its tools. Without
         ``available_tools`` hooks read the names that the request declares."""
         names = None if available_tools is None else list(available_tools)
-        return await self._fire(HookEventName.BEFORE_TOOL_SELECTION, "", (request, names))
+        return await self.view.fire(HookEventName.BEFORE_TOOL_SELECTION, request, names)
 
     async def session_start(self, source: SessionStartSource | str = "startup") -> Answer:
         """Fire SessionStart: a session starts (``startup``, ``resume``), or goes on after its
         context was cleared or compressed (``clear``, ``compress``)."""
-        return await self._fire_trigger(HookEventName.SESSION_START, source)
+        return await self.view.fire(HookEventName.SESSION_START, source)
 
     async def session_end(self, reason: SessionEndReason | str = "exit") -> Answer:
         """Fire SessionEnd: a session ends, for the reason ``exit``, ``clear``, ``logout``,
         ``prompt_input_exit`` or ``other``."""
-        return await self._fire_trigger(HookEventName.SESSION_END, reason)
+        return await self.view.fire(HookEventName.SESSION_END, reason)
 
     async def pre_compress(self, trigger: PreCompressTrigger | str = "manual") -> Answer:
         """Fire PreCompress: the history is about to be compressed, because the user
         (``manual``) or the agent (``auto``) asks for it."""
-        return await self._fire_trigger(HookEventName.PRE_COMPRESS, trigger)
+        return await self.view.fire(HookEventName.PRE_COMPRESS, trigger)
 
     async def notification(
         self,
@@ -350,33 +181,19 @@ class Face:
         details: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Fire Notification: the agent tells the user something."""
-        values = (message, notification_type, level, details)
-        return await self._fire(HookEventName.NOTIFICATION, notification_type or "", values)
+        return await self.view.fire(
+            HookEventName.NOTIFICATION, message, notification_type, level, details
+        )
 
     async def fire(self, event: EventName | str, input: Mapping[str, Any]) -> Answer:
         """Fire an event by its name, with its fields as a mapping."""
-        narrowed = None
-        try:
-            narrowed = find_named_event(event)
-            fired = read_named_event(event, self._add_session(input), self._engine.config.get_tools)
-        except Exception as error:
-            return self._engine.fail(error, FiredEvent(narrowed) if narrowed else None)
-        return await self._engine.execute(fired)
+        return await self.view.fire_named(event, input)
 
     async def fire_claude_event(self, name: str, fields: Mapping[str, Any]) -> Answer:
         """Fire an event under Claude Code's name for it (SubagentStop, say), with Claude Code's
         fields. Hooks in Claude Code's format run; if hookline has the event too (PreToolUse), all
         matching hooks run."""
-        event = None
-        try:
-            event = find_named_event(name)
-            from hookline.dialects.claude.payloads import read_claude_event
-
-            tools = self._engine.config.get_tools()
-            fired = read_claude_event(name, self._add_session(fields), tools)
-        except Exception as error:
-            return self._engine.fail(error, FiredEvent(event) if event else None)
-        return await self._engine.execute(fired)
+        return await self.view.fire_claude_event(name, fields)
 
     async def tool_gate(
         self,
@@ -405,7 +222,7 @@ class Face:
             call = msgspec.structs.replace(
                 call, read=read, answered=answered, original=original, approved=approved
             )
-        return await open_gate(self._engine.heard, call)
+        return await open_gate(self._heard, call)
 
     async def run_tool(
         self,
@@ -430,10 +247,10 @@ class Face:
         is fired and the exception goes on to the caller.
         """
         outcome = await run_call(
-            self._engine.heard,
+            self._heard,
             self._make_call(name or _get_name(tool), tool_input, confirm, (), mcp_context, call_id),
             call or functools.partial(call_with, tool),
-            find_tool=self._engine.find_tool
+            find_tool=self._find_tool
             if run_other is None
             else lambda other: functools.partial(run_other, other),
         )
@@ -459,10 +276,10 @@ class Face:
         outcome also has the tool's own value, to use where hooks changed nothing."""
         call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         return await run_call(
-            self._engine.heard,
+            self._heard,
             msgspec.structs.replace(call, read=read, answered=answered),
             execute,
-            find_tool=self._engine.find_tool if find_tool is None else find_tool,
+            find_tool=self._find_tool if find_tool is None else find_tool,
         )
 
     async def model_gate(
@@ -478,10 +295,10 @@ class Face:
         call = ModelCall(
             request=request,
             available_tools=names,
-            session_id=self._session_id,
-            transcript_path=self._transcript_path,
+            session_id=self.view.session_id,
+            transcript_path=self.view.transcript_path,
         )
-        return await open_model_gate(self._engine, call)
+        return await open_model_gate(self.view, call)
 
     @overload
     async def model_call(
@@ -508,49 +325,40 @@ class Face:
         client go on to the caller.
         """
         return await call_model(
-            self._engine,
+            self.view,
             create,
             request,
-            session_id=self._session_id,
-            transcript_path=self._transcript_path,
-            blocking=self._engine.is_blocking,
+            session_id=self.view.session_id,
+            transcript_path=self.view.transcript_path,
+            blocking=self.view.blocking,
         )
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
-        return self._engine.may_answer(narrow_event(event), target)
+        return self.view.may_answer(narrow_event(event), target)
 
     def may_skip(self, *events: EventName, target: str = "") -> bool:
         """True if an adapter need not fire these events now: no hook would answer them, and the
         log does not record events without hooks."""
-        engine = self._engine
-        try:
-            if engine.config.get_debug_logger().enabled:
-                return False
-        except Exception:
-            return False
-        return not any(engine.may_answer(event, target) for event in events)
+        return self.view.may_skip(*events, target=target)
 
     def is_off(self) -> bool:
         """True if code or settings switch all hooks off; False if the settings cannot be read."""
-        try:
-            return self._engine.is_off()
-        except Exception:
-            return False
+        return self.view.is_off()
 
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked: settings, code or the
         environment ask for it, or the settings cannot be read."""
-        return self._engine.is_strict()
+        return self.view.is_strict()
 
     def names_of_hooks(self, *events: EventName) -> list[str]:
         """Return the names of the hooks in force for these events in this process; it does not
         know the hooks of a worker on a bus."""
-        return self._engine.names_of_hooks(events)
+        return self.view.names_of_hooks(*events)
 
     def warn(self, message: str) -> None:
         """Log a warning as the engine does: in the hook log, and in Python's logging."""
-        self._engine.warn(message)
+        self.view.warn(message)
 
     def _make_call(
         self,
@@ -567,27 +375,15 @@ class Face:
             confirm=confirm,
             deferrals=deferrals,
             mcp_context=None if mcp_context is None else dict(mcp_context),
-            session_id=self._session_id,
-            transcript_path=self._transcript_path,
+            session_id=self.view.session_id,
+            transcript_path=self.view.transcript_path,
             id=call_id or make_call_id(),
         )
 
-    def _add_session(self, input: Mapping[str, Any]) -> dict[str, Any]:
-        """Add this session's fields to an input, unless it has its own."""
-        place = {"session_id": self._session_id, "transcript_path": self._transcript_path}
-        return {**place, **input}
-
-    async def _fire(self, event: EventName, target: str, values: tuple[Any, ...]) -> Answer:
-        return await self._engine.execute(
-            FiredEvent(event, target, values, {}, self._session_id, self._transcript_path)
-        )
-
-    async def _fire_trigger(self, event: EventName, value: str) -> Answer:
-        try:
-            trigger = narrow_trigger(EVENTS[event], value)
-        except Exception as error:
-            return self._engine.fail(error, FiredEvent(event))
-        return await self._fire(event, trigger, (trigger,))
+    def _find_tool(self, name: str) -> Execute | None:
+        """Return what runs a wrapped tool, None for any other."""
+        tool = self.view.engine.tools.get(name)
+        return None if tool is None else functools.partial(call_with, tool)
 
 
 class HookSession(Face):
@@ -642,15 +438,14 @@ class HookSession(Face):
         """
 
         def guard(guarded: Any) -> Any:
-            engine = self._engine
             template = self._make_call(name or _get_name(guarded), {}, confirm, (), None, None)
-            engine.tools[template.name] = guarded
+            self.view.engine.tools[template.name] = guarded
             return wrap_function(
                 guarded,
                 template,
-                engine.heard,
-                _BlockingEngine(engine).heard,
-                find_tool=engine.find_tool,
+                self._heard,
+                msgspec.structs.replace(self._heard, blocking=True),
+                find_tool=self._find_tool,
                 on_block=on_block,
                 as_text=as_text,
             )
@@ -686,20 +481,13 @@ class Hooks(HookSession):
     and ``judge``, the function that puts the questions of prompt hooks to a model).
     """
 
-    def __init__(self, **options: "Unpack[Options]") -> None:
-        super().__init__(_Engine(Config(**options)))
+    @takes(Options)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(_open_view(Engine(Project(Options(**options)))))
 
     @classmethod
-    def load(
-        cls,
-        directory: PathLike | None = None,
-        *,
-        project_dir: PathLike | None = None,
-        settings_files: Sequence[PathLike] | None = None,
-        trusted: bool | Callable[[], bool] | None = None,
-        claude: bool | None = None,
-        **options: "Unpack[LoadOptions]",
-    ) -> "Hooks":
+    @takes(LoadOptions)
+    def load(cls, directory: PathLike | None = None, **options: Any) -> "Hooks":
         """Return the hooks of a directory's settings files, by default those of the working
         directory.
 
@@ -709,38 +497,43 @@ class Hooks(HookSession):
         Claude Code plugins. Raises NoFolderError if there is no such directory; if it has no
         settings, the first event warns of that.
         """
-        config = Config.load(
-            directory,
-            project_dir=project_dir,
-            settings_files=settings_files,
-            trusted=trusted,
-            claude=claude,
-            **options,
-        )
-        if directory is not None or project_dir is not None or settings_files:
-            config.expect_settings()
-        return cls.of(config)
+        loading = LoadOptions(directory, **options)
+        project = Project(loading)
+        if directory is not None or loading.project_dir is not None or loading.settings_files:
+            project.expect_settings()
+        return cls.over(Engine(project))
 
     @classmethod
-    def of(cls, config: Config) -> "Hooks":
+    def of(cls, config: "Config") -> "Hooks":
         """Return the hooks of an existing configuration."""
-        hooks = cls.__new__(cls)
-        Face.__init__(hooks, _Engine(config))
+        hooks = cls.over(config.engine)
+        hooks.config = config
         return hooks
 
-    @property
-    def config(self) -> Config:
+    @classmethod
+    def over(cls, engine: Engine) -> "Hooks":
+        """Return the hooks of an engine."""
+        hooks = cls.__new__(cls)
+        Face.__init__(hooks, _open_view(engine))
+        return hooks
+
+    @functools.cached_property
+    def config(self) -> "Config":
         """The configuration, which owns the hook system."""
-        return self._engine.config
+        from hookline.contract import Config
+
+        return Config.of(self.view.engine)
 
     def session(self, id: str | None, *, transcript_path: str | None = None) -> HookSession:
         """Return the hooks of one conversation; this costs next to nothing."""
-        return HookSession(self._engine, id, transcript_path)
+        return HookSession(
+            msgspec.structs.replace(self.view, session_id=id, transcript_path=transcript_path)
+        )
 
     def close(self) -> None:
         """End helper processes and async hooks that still run; calls under way finish. May be
         called more than once."""
-        self.config.dispose()
+        self.view.engine.dispose()
 
     def __enter__(self) -> "Hooks":
         return self
@@ -823,7 +616,7 @@ class Hooks(HookSession):
         narrowed = narrow_event(event)
 
         def register(function: "HookFunction") -> "HookFunction":
-            self.config.register_hook(narrowed, function, **options)
+            self.view.engine.add_hook(read_hook(narrowed, function, **options))
             return function
 
         return register
@@ -874,6 +667,18 @@ class _Blocking(Generic[P, T]):
         return lambda *args, **kwargs: complete(method(face, *args, **kwargs))
 
 
+def _wrap(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], kind: Callable[[T], G]
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, G]]:
+    """Return the method with its result wrapped."""
+
+    @functools.wraps(method)
+    async def call(face: Any, /, *args: P.args, **kwargs: P.kwargs) -> G:
+        return kind(await method(face, *args, **kwargs))
+
+    return call
+
+
 class SyncHooks:
     """The methods of ``Hooks`` for code that does not await, with or without a running event loop.
 
@@ -881,9 +686,7 @@ class SyncHooks:
     """
 
     def __init__(self, hooks: HookSession) -> None:
-        self._hooks = hooks
-        blocking = _BlockingEngine(hooks._engine)
-        self._face = Face(blocking, hooks._session_id, hooks._transcript_path)
+        self._face = Face(msgspec.structs.replace(hooks.view, blocking=True))
         self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
         self.may_skip, self.is_strict = hooks.may_skip, hooks.is_strict
         self.is_off = hooks.is_off
@@ -904,42 +707,8 @@ class SyncHooks:
     fire_claude_event = _Blocking(Face.fire_claude_event)
     run_tool = _Blocking(Face.run_tool)
     call_tool = _Blocking(Face.call_tool)
-
-    def tool_gate(
-        self,
-        name: str,
-        tool_input: Mapping[str, Any],
-        *,
-        confirm: Confirm | None = None,
-        deferrals: tuple[type[BaseException], ...] = (),
-        mcp_context: Mapping[str, Any] | None = None,
-        read: Callable[[Any], ToolResult] | None = None,
-        answered: Mapping[str, Any] | None = None,
-        call_id: str | None = None,
-        original: Mapping[str, Any] | None = None,
-        approved: bool = False,
-    ) -> SyncToolGate:
-        """Do the first half of ``run_tool``, for callers who run the tool themselves."""
-        opening = self._face.tool_gate(
-            name,
-            tool_input,
-            confirm=confirm,
-            deferrals=deferrals,
-            mcp_context=mcp_context,
-            read=read,
-            answered=answered,
-            call_id=call_id,
-            original=original,
-            approved=approved,
-        )
-        return SyncToolGate(complete(opening))
-
-    def model_gate(
-        self, request: Any, *, available_tools: Sequence[str] | None = None
-    ) -> SyncModelGate:
-        """Do the first half of ``model_call``, for callers who call the model themselves."""
-        opening = self._face.model_gate(request, available_tools=available_tools)
-        return SyncModelGate(complete(opening))
+    tool_gate = _Blocking(_wrap(Face.tool_gate, SyncToolGate))
+    model_gate = _Blocking(_wrap(Face.model_gate, SyncModelGate))
 
     @overload
     def model_call(
@@ -958,75 +727,15 @@ class SyncHooks:
         return complete(self._face.model_call(create, **request))
 
 
-def face_of(hooks: HookSession, *, blocking: bool) -> Face:
-    """Return the events of a session for an adapter that is written once, as coroutines: with
-    ``blocking`` they end in their first step (``calls.tool.complete``). What hooks tell the user is
-    logged as a warning."""
-    face = hooks.sync._face if blocking else hooks
-    return Face(face._engine.heard, face._session_id, face._transcript_path)
-
-
-def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face:
-    """Return a face that adds Claude Code's own form of the event to events of that name."""
-    engine = _WordedEngine(face._engine, event, original)
-    return Face(engine, face._session_id, face._transcript_path)
-
-
-def heard_by(hooks: HookSession, hear: Hear | None) -> HookSession:
-    """Return the same hooks, but every answer is given to ``hear`` first, which must not raise;
-    with None, what hooks tell the user is logged as a warning."""
-    engine = hooks._engine.heard if hear is None else _HeardEngine(hooks._engine, hear)
-    return HookSession(engine, hooks._session_id, hooks._transcript_path)
-
-
-def recorded_at(hooks: HookSession, path: str) -> HookSession:
-    """Return the same hooks, but their events name this file as the transcript."""
-    return HookSession(hooks._engine, hooks._session_id, path)
-
-
-def place_of(hooks: HookSession) -> tuple[str, str]:
-    """Return the session id and the working directory, as hooks read them."""
-    config = hooks._engine.config
-    session_id = hooks._session_id
-    return config.get_session_id() if session_id is None else session_id, config.get_working_dir()
-
-
-def find_tools(hooks: HookSession) -> "Mapping[str, ToolAlias] | None":
-    """Return how the host's tools map to Claude Code's, None if it declares none."""
-    try:
-        return hooks._engine.config.get_tools()
-    except Exception:
-        # The first event reports it.
-        return None
-
-
-def find_files(hooks: HookSession, dialect: str) -> "list[tuple[HookSource, str]]":
-    """Return the settings files that have hooks of a dialect, each with its layer; plugins are
-    left out."""
-    try:
-        entries = hooks._engine.config.get_settings().entries
-    except Exception:
-        # The first event reports it.
-        return []
-    of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))
-    found = {(e.source, e.file) for e in of_settings if e.file and e.hook.dialect == dialect}
-    return sorted(found)
-
-
-def offer_judge(hooks: HookSession, judge: "Judge") -> None:
-    """Have prompt hooks ask this judge, unless the hooks were made with another."""
-    hooks._engine.config.offer_judge(judge)
-
-
-def failing_closed(hooks: HookSession) -> HookSession:
-    """Return the same hooks, but an event is denied when the engine itself fails."""
-    engine = _ClosedEngine(hooks._engine)
-    return HookSession(engine, hooks._session_id, hooks._transcript_path)
-
-
-def hooks_of(hooks: HookSession | Config) -> HookSession:
+def hooks_of(hooks: "HookSession | Config") -> HookSession:
     """Return the hooks as they are, or the hooks of a configuration."""
-    return Hooks.of(hooks) if isinstance(hooks, Config) else hooks
+    return hooks if isinstance(hooks, HookSession) else Hooks.of(hooks)
+
+
+def _open_view(engine: Engine) -> EngineView:
+    # Loaded now, as a process without a free descriptor needs it to refuse a model call.
+    engine.get_translator()
+    return EngineView(engine)
 
 
 def _get_name(function: Callable[..., Any]) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from hookline import Config, HookSystem
 from hookline._support.watch import FileWatch, WatchError
-from hookline.system import ReloadReport
+from hookline.engine.engine import ReloadReport
 from tests.harness.scratch import Project
 
 

@@ -138,7 +138,7 @@ async def test_hooks_are_closed_with_their_sessions_if_they_were_loaded_here(
     system = conversations.hooks.config.get_hook_system()
     assert system is not None
     ended: list[Any] = []
-    system.follow_background(ended)
+    system.engine.follow_background(ended)
     system.register_hook("SessionStart", {"type": "command", "command": "sleep 60", "async": True})
     begun = conversations.of("1")
     await begun.start(begun.face)

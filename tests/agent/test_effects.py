@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookline.agent.providers.scripted import call
-from hookline.triggers import ConfirmationRequest
+from hookline.contract import ConfirmationRequest
 from tests.agent.scripts import Bench, hooks, say, specific
 
 CALL = [call("note", text="one")]

@@ -8,7 +8,7 @@ import pytest
 
 from hookline import Config
 from hookline.agent import CallStatus, FunctionCall, ScheduledCall, Tool, ToolScheduler
-from hookline.triggers import ToolResult
+from hookline.contract import ToolResult
 from tests.agent.scripts import hooks, say
 from tests.eleven import until
 

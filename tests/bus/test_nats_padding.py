@@ -137,7 +137,7 @@ async def test_a_shortened_denial_still_names_the_policy(
 ) -> None:
     hooks = on_every_event(command(REASONS["stops at length"], name="guard"))
     worker = await started(tmp_path, hooks, message_bus=bus)
-    answer = await fire(bus, required=["guard"], policy=worker.get_policy_digest())
+    answer = await fire(bus, required=["guard"], policy=worker.engine.get_policy_digest())
     worker.dispose()
     assert answer.stopped
 

@@ -8,7 +8,7 @@ import pytest
 
 from hookline.bus import InProcessMessageBus
 from hookline.bus.nats import NatsMessageBus
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.engine.remote import RemoteFiringError
 from hookline.trace.records import DebugLogger
 from tests.eleven import Json, command, on_every_event, started, until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType
-from hookline.config import Config
+from hookline.contract import Config
 from tests.bus.answers import Answers, new_answers, request
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project

@@ -10,13 +10,13 @@ import pytest
 
 from hookline import Config, Hooks
 from hookline.bus import InProcessMessageBus
-from hookline.pipeline.answer import Answer
-from hookline.translate.choice import AnyTranslator
-from hookline.triggers import (
+from hookline.contract import (
     fire_after_model_hook,
     fire_before_model_hook,
     fire_before_tool_selection_hook,
 )
+from hookline.pipeline.answer import Answer
+from hookline.translate.choice import AnyTranslator
 from tests.agent.scripts import hooks, say, specific
 from tests.bus.answers import Answers, new_answers, request
 from tests.cli.command import command_hook, hookline, settings

@@ -31,7 +31,7 @@ from hookline.calls.tool import (
     to_tool_response,
     with_text,
 )
-from hookline.hooks import face_of
+from hookline.hooks import Face
 
 
 def hooks_that(event: str, answer: Any, **options: Any) -> Hooks:
@@ -166,7 +166,7 @@ def test_context_stands_beside_the_result_whatever_becomes_of_the_call(run: Any)
 
 async def test_an_output_that_hooks_update_is_replaced_and_not_rejected() -> None:
     updated = {"hookSpecificOutput": {"updatedToolOutput": "2 files"}}
-    face = face_of(hooks_that("AfterTool", updated), blocking=False)
+    face = Face(hooks_that("AfterTool", updated).view.heard)
     outcome = await face.call_tool("shell", {"command": "ls"}, lambda given: shell(**given))
     assert (outcome.text, outcome.replaced, outcome.blocked) == ("2 files", True, False)
     assert outcome.result.error is None

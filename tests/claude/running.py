@@ -45,7 +45,7 @@ from hookline import Config, Hooks
 from hookline._support.notices import heard_warnings
 from hookline.agent import Agent, ScriptedProvider, Text, Tool, Turn, TurnResult
 from hookline.calls.tool import ConfirmationRequest, ToolResult
-from hookline.hooks import HookSession, heard_by
+from hookline.hooks import HookSession
 from hookline.pipeline.answer import Answer
 from hookline.wire.events import PreCompressTrigger, SessionStartSource
 
@@ -130,7 +130,8 @@ class Session:
             session_id=SESSION_ID,
             transcript_path=self._texts["transcript"],
         )
-        hooks = heard_by(Hooks.of(config), self._hear)
+        view = msgspec.structs.replace(Hooks.of(config).view, hear=self._hear)
+        hooks = HookSession(view)
         agent = Agent(
             hooks,
             self._provider,

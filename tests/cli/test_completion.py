@@ -206,7 +206,7 @@ def test_the_names_load_no_more_than_the_settings_need(hostile: Project) -> None
     assert own(modules) == EVERY_VERB | {"completion"}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
     assert modules.isdisjoint(
-        {"hookline.system", "hookline.settings.edit", "asyncio", "subprocess"}
+        {"hookline.engine.engine", "hookline.settings.edit", "asyncio", "subprocess"}
     )
 
 

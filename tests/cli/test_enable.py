@@ -367,4 +367,5 @@ def test_they_load_no_engine_and_no_terminal(guarded: Project, verb: str) -> Non
     modules = loaded(guarded, verb, "scan")
     assert own(modules) <= EVERY_VERB | {"enable", verb}
     assert third_party(modules) <= {"msgspec", "platformdirs"}
-    assert modules.isdisjoint({"hookline.system", "asyncio", "subprocess", "tempfile", "logging"})
+    engine = "hookline.engine.engine"
+    assert modules.isdisjoint({engine, "asyncio", "subprocess", "tempfile", "logging"})

@@ -67,7 +67,7 @@ def test_list_loads_no_terminal_no_sdk_no_regex_and_no_engine(armed: Project) ->
     assert own(modules) == EVERY_VERB | {"list"}
     assert third_party(modules) <= _THIRD_PARTY
     assert modules.isdisjoint(_SLOW_ON_LINUX)
-    assert modules.isdisjoint({"argparse", "hookline.system", "hookline.translate"})
+    assert modules.isdisjoint({"argparse", "hookline.engine.engine", "hookline.translate"})
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -341,7 +341,7 @@ def test_init_loads_no_terminal_and_no_engine(here: Project) -> None:
     assert own(modules) == EVERY_VERB | {"init"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
-    assert "hookline.system" not in modules
+    assert "hookline.engine.engine" not in modules
     assert hookline("init", "--help").status == 0
 
 

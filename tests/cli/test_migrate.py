@@ -315,4 +315,4 @@ def test_migrate_loads_no_terminal_no_engine_and_no_regex(theirs: Project) -> No
     assert own(modules) == EVERY_VERB | {"migrate"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}
-    assert "hookline.system" not in modules
+    assert "hookline.engine.engine" not in modules

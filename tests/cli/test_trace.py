@@ -435,7 +435,7 @@ def test_it_loads_no_terminal_no_engine_and_no_regex_package(project: Project) -
     assert own(modules) == EVERY_VERB | {"trace", "trace.screen"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "hashlib"}
-    assert "hookline.system" not in modules
+    assert "hookline.engine.engine" not in modules
     assert json.loads(hookline("trace", "--json").out)["total"] == 5
 
 

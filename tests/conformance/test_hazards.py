@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.runner.context import RunLimits
-from hookline.system import HookSystem
 from hookline.testing.conformance import run_case
 from tests.eleven import Json
 from tests.runner.contained import time_begins_with

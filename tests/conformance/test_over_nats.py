@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from hookline.bus.nats import NatsMessageBus
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.answer import ProcessedHookResult
-from hookline.system import HookSystem
 from hookline.testing import conformance
 from hookline.testing.conformance import run_case
 from hookline.wire.fired import FiredEvent
@@ -78,7 +77,7 @@ def _agent_config(case: Mapping[str, Any], work: Path, bus: NatsMessageBus) -> C
 def _recorded(handler: Any) -> list[ProcessedHookResult]:
     """What the handler's hooks answer to requests from now on."""
     answered: list[ProcessedHookResult] = []
-    executor = handler._local
+    executor = handler._engine.local
     execute = executor.execute
 
     async def record(fired: FiredEvent) -> ProcessedHookResult:

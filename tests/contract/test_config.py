@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config, HookSystem
 from hookline.trace.records import DebugLogger
 from hookline.translate.choice import AnyTranslator
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.hooks import Redaction
-from tests.eleven import Json, command, on_every_event
+from tests.eleven import Json, command, on_every_event, rules_of
 from tests.harness.scratch import Project
 
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
@@ -297,13 +296,13 @@ def test_the_files_that_decide_about_hooks_are_named_whether_they_exist_or_not(
     layers: Layers,
 ) -> None:
     user = layers.user({})
-    files = Config.load(layers.project.path, trusted=True).get_settings_files()
+    files = Config.load(layers.project.path, trusted=True).project.list_files()
     assert str(user) in files
     assert str(layers.project.path / ".hookline" / "settings.json") in files
-    trusted = Config.load(layers.project.path).get_settings_files()
+    trusted = Config.load(layers.project.path).project.list_files()
     [store] = {*trusted} - {*files}
     assert store.startswith(str(layers.own))
-    assert (Config().get_settings_files(), Config().get_sources()) == ((), ())
+    assert (Config().project.list_files(), Config().project.sources) == ((), ())
 
 
 def test_an_extension_counts_unless_it_is_inactive() -> None:
@@ -329,4 +328,4 @@ def test_a_hook_has_its_options_whether_it_waits_for_the_system_or_comes_later()
 
 @pytest.mark.parametrize(("options", "warm"), [({}, True), ({"warm": False}, False)])
 def test_interpreters_are_kept_warm_unless_told_otherwise(options: Json, warm: bool) -> None:
-    assert Config(working_dir="/", **options).run_context("s").warm is warm
+    assert rules_of(Config(working_dir="/", **options)).warm is warm

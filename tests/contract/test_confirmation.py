@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookline.triggers import tool_notification
+from hookline.contract import tool_notification
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from hookline.bus import (
     MessageBusMessage,
     MessageBusType,
 )
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.system import HookSystem
+from hookline.settings.reader import Settings
 from hookline.trace.records import DebugLogger
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -54,7 +54,7 @@ def is_uuid4(text: str) -> bool:
 
 
 @pytest.mark.requirement("DELTA-HEVT-001", "DELTA-HEVT-002", "DELTA-HBUS-001")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 async def test_a_request_for_each_event_is_routed_to_its_hooks_and_answered(
     tmp_path: Path, answers: Answers, firing: Firing
 ) -> None:
@@ -227,7 +227,7 @@ class Forgetful(HookAggregator):
         return result
 
 
-async def unready() -> None:
+def unready(_settings: Settings) -> str | None:
     raise LookupError("the settings are out of order")
 
 
@@ -236,7 +236,7 @@ async def unready() -> None:
     ("parts", "code", "stage"),
     [
         ({"planner": Broken()}, "planning_failed", "planning"),
-        ({"ready": unready}, "planning_failed", "planning"),
+        ({"accept": unready}, "planning_failed", "planning"),
         ({"translator": Broken()}, "translation_failed", "translation"),
         ({"runner": Broken()}, "execution_failed", "execution"),
         ({"aggregator": Broken()}, "aggregation_failed", "aggregation"),

@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, request_hook_execution
-from hookline.config import Config
+from hookline.contract import Config, HookEventHandler, HookSystem, HookSystemStatus
+from hookline.engine.engine import Engine
+from hookline.engine.options import Options
+from hookline.engine.project import Project
 from hookline.errors import (
     HookRegistryNotInitializedError,
     HookSystemNotInitializedError,
     InvalidHookError,
     UnknownEventError,
 )
-from hookline.handler import HookEventHandler
 from hookline.hooks import Hooks
 from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
 from hookline.runner.runner import HookRunner
 from hookline.settings.reader import Settings
-from hookline.system import HookSystem, HookSystemStatus
 from hookline.trace.records import DebugLogger
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.model import LLMRequest
@@ -37,7 +38,7 @@ def deny(_document: Json) -> Json:
     return DENY
 
 
-class Counting(Config):
+class Counting(Project):
     """Counts how often its settings are read; a reader waits until ``others`` have come."""
 
     reads = 0
@@ -55,20 +56,20 @@ def names(system: HookSystem) -> list[str]:
 
 @pytest.mark.requirement("INV-1")
 async def test_settings_are_read_once_however_many_tasks_initialize(tmp_path: Path) -> None:
-    config = Counting(working_dir=tmp_path, hooks=on_every_event(command("true")))
-    system = HookSystem(config)
+    project = Counting(Options(working_dir=tmp_path, hooks=on_every_event(command("true"))))
+    system = HookSystem(Config.of(Engine(project)))
     await asyncio.gather(*(system.initialize() for _ in range(50)))
     await system.initialize()
     for firing in ONE_EACH:
         await firing.direct(system.get_event_handler())
-    assert (config.reads, system.get_status().total_hooks) == (1, 11)
+    assert (project.reads, system.get_status().total_hooks) == (1, 11)
 
 
 @pytest.mark.requirement("INV-1")
 def test_settings_are_read_once_however_many_threads_and_loops_initialize(tmp_path: Path) -> None:
-    config = Counting(working_dir=tmp_path, hooks=on_every_event(command("true")))
-    system = HookSystem(config)
-    config.others = others = threading.Event()
+    project = Counting(Options(working_dir=tmp_path, hooks=on_every_event(command("true"))))
+    system = HookSystem(Config.of(Engine(project)))
+    project.others = others = threading.Event()
     seen: list[HookSystemStatus] = []
     calling: list[int] = []
 
@@ -80,7 +81,7 @@ def test_settings_are_read_once_however_many_threads_and_loops_initialize(tmp_pa
         seen.append(system.get_status())
 
     in_threads(lambda: asyncio.run(initialize()), 8)
-    assert config.reads == 1
+    assert project.reads == 1
     assert seen == [HookSystemStatus(True, 11)] * 8
 
 
@@ -373,7 +374,7 @@ async def test_required_hooks_that_are_not_in_force_are_named(tmp_path: Path) ->
         system.register_hook("BeforeTool", lambda _document: None, name=name)
     assert system.set_hook_enabled("off", False) == 1
     demands = ["on", "runtime:on", "user:on", "off", "none"]
-    missing = system.explain_missing(demands)
+    missing = system.engine.explain_missing(demands)
     assert [*missing] == ["user:on", "off", "none"]
     assert all(missing.values())
 
@@ -383,13 +384,13 @@ async def test_another_policy_has_another_digest(tmp_path: Path) -> None:
     script.parent.mkdir()
     script.write_text("exit 0\n")
     system = await started(tmp_path / "w", on_every_event(command("sh guard.sh", name="guard")))
-    digests = [system.get_policy_digest(), system.get_policy_digest()]
+    digests = [system.engine.get_policy_digest(), system.engine.get_policy_digest()]
     system.set_hook_enabled("guard", False)
-    digests.append(system.get_policy_digest())
+    digests.append(system.engine.get_policy_digest())
     system.set_hook_enabled("guard", True)
-    digests.append(system.get_policy_digest())
+    digests.append(system.engine.get_policy_digest())
     script.write_text("exit 2 # changed\n")
-    digests.append(system.get_policy_digest())
+    digests.append(system.engine.get_policy_digest())
     first, again, off, on, changed = digests
     assert first == again == on
     assert len({first, off, changed}) == 3

@@ -1,14 +1,16 @@
 """What each trigger hands back, and that none of them ever raises."""
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from hookline import Config, triggers
+from hookline import Config, contract
+from hookline.contract import ToolResult, execute_tool_with_hooks
 from hookline.errors import HooklineError
-from hookline.triggers import ToolResult, execute_tool_with_hooks
+from hookline.settings.reader import SettingsReader
 from tests.agent.scripts import hooks, say, specific
 
 TOOLS = [{"functionDeclarations": [{"name": "a"}]}]
@@ -31,9 +33,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "fire_claude_event": ("SubagentStart", {"agent_id": "a", "agent_type": "t"}),
 }
 DEFAULTS: dict[str, msgspec.Struct] = {
-    "fire_before_model_hook": triggers.BeforeModelHookResult(),
-    "fire_after_model_hook": triggers.AfterModelHookResult(RESPONSE),
-    "fire_before_tool_selection_hook": triggers.BeforeToolSelectionHookResult(),
+    "fire_before_model_hook": contract.BeforeModelHookResult(),
+    "fire_after_model_hook": contract.AfterModelHookResult(RESPONSE),
+    "fire_before_tool_selection_hook": contract.BeforeToolSelectionHookResult(),
 }
 
 
@@ -61,11 +63,6 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class BrokenConfig(Config):
-    def get_hook_system(self) -> Any:
-        raise OSError("no disk")
-
-
 def test_the_safe_defaults_neither_block_nor_stop_nor_change_anything() -> None:
     unchanged = {"blocked": False, "reason": None, "should_stop": False, "system_message": None}
     defaults = {name: msgspec.structs.asdict(default) for name, default in DEFAULTS.items()}
@@ -91,22 +88,30 @@ def test_the_safe_defaults_neither_block_nor_stop_nor_change_anything() -> None:
 
 
 def test_every_trigger_is_tried_here() -> None:
-    fired = {name for name in vars(triggers) if name.startswith("fire_")}
+    fired = {name for name in vars(contract) if name.startswith("fire_")}
     assert fired == ARGUMENTS.keys()
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 async def test_disabled_hooks_give_the_safe_default(name: str) -> None:
     config = Config(enable_hooks=False)
-    assert await getattr(triggers, name)(config, *ARGUMENTS[name]) == DEFAULTS.get(name)
+    assert await getattr(contract, name)(config, *ARGUMENTS[name]) == DEFAULTS.get(name)
 
 
 @pytest.mark.requirement("GUAR-2", "INV-5")
 @pytest.mark.parametrize("name", ARGUMENTS)
 async def test_a_broken_engine_gives_the_safe_default_and_is_logged(
-    name: str, caplog: pytest.LogCaptureFixture
+    name: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert await getattr(triggers, name)(BrokenConfig(), *ARGUMENTS[name]) == DEFAULTS.get(name)
+    def fail(_reader: SettingsReader) -> None:
+        raise OSError("no disk")
+
+    monkeypatch.setattr(SettingsReader, "read", fail)
+    config = Config.load(tmp_path)
+    assert await getattr(contract, name)(config, *ARGUMENTS[name]) == DEFAULTS.get(name)
     assert "no disk" in caplog.text
 
 
@@ -120,7 +125,7 @@ async def test_a_trigger_fires_its_event_and_hands_back_what_hooks_answer(name: 
         return {"systemMessage": "noted"}
 
     config.register_hook(event, hook)
-    output = await getattr(triggers, name)(config, *ARGUMENTS[name])
+    output = await getattr(contract, name)(config, *ARGUMENTS[name])
     assert output.system_message == "noted"
     assert read[0].items() >= fields.items()
 
@@ -133,10 +138,10 @@ async def test_a_trigger_passes_on_what_it_is_told_besides() -> None:
     names: dict[str, Any] = {"mcp_context": {"server_name": "s"}, "original_request_name": "first"}
     given: dict[str, Any] = {**names, "original_tool_input": {"a": 1}}
     more: dict[str, Any] = {"notification_type": "n", "level": "high", "details": {"a": 1}}
-    await triggers.fire_before_tool_hook(config, "t", {}, **names)
-    await triggers.fire_after_tool_hook(config, "t", {}, {}, **given)
-    await triggers.fire_after_agent_hook(config, "p", "r", True)
-    await triggers.fire_notification_hook(config, "m", **more)
+    await contract.fire_before_tool_hook(config, "t", {}, **names)
+    await contract.fire_after_tool_hook(config, "t", {}, {}, **given)
+    await contract.fire_after_agent_hook(config, "p", "r", True)
+    await contract.fire_notification_hook(config, "m", **more)
     for document, fields in zip(
         read, [names, given, {"stop_hook_active": True}, more], strict=True
     ):
@@ -145,45 +150,45 @@ async def test_a_trigger_passes_on_what_it_is_told_besides() -> None:
 
 def test_the_root_of_a_command_is_its_first_word() -> None:
     told = {"command": " rm -rf x", "rootCommand": "rm"}
-    assert triggers.describe_command(" rm -rf x") == told
-    assert triggers.describe_command(" ") == {"command": " ", "rootCommand": ""}
+    assert contract.describe_command(" rm -rf x") == told
+    assert contract.describe_command(" ") == {"command": " ", "rootCommand": ""}
 
 
 @pytest.mark.requirement("INV-2")
 async def test_triggers_share_one_system_and_build_no_part_of_the_engine() -> None:
     config = Config(hooks=hooks("BeforeTool", "true"))
-    await triggers.fire_before_tool_hook(config, "t", {})
+    await contract.fire_before_tool_hook(config, "t", {})
     system = config.get_hook_system()
     assert system is not None
     registry = system.get_registry()
-    await triggers.fire_after_tool_hook(config, "t", {}, {})
+    await contract.fire_after_tool_hook(config, "t", {}, {})
     assert config.get_hook_system() is system
     assert system.get_registry() is registry
-    source = inspect.getsource(triggers)
+    source = inspect.getsource(contract)
     assert not any(part in source for part in ("HookRegistry(", "HookPlanner(", "HookRunner("))
 
 
 @pytest.mark.requirement("INV-4", "DELTA-HAPP-002")
 async def test_before_model_says_block_reason_and_stop() -> None:
     config = Config(hooks=hooks("BeforeModel", say({"continue": False, "stopReason": "enough"})))
-    result = await triggers.fire_before_model_hook(config, REQUEST)
+    result = await contract.fire_before_model_hook(config, REQUEST)
     assert (result.blocked, result.should_stop, result.reason) == (True, True, "enough")
 
 
 async def test_before_model_hands_back_the_very_request_when_nothing_changed() -> None:
     config = Config(hooks=hooks("BeforeModel", say({"systemMessage": "m"})))
-    result = await triggers.fire_before_model_hook(config, REQUEST)
+    result = await contract.fire_before_model_hook(config, REQUEST)
     assert result.modified_request is REQUEST
     assert result.system_message == "m"
 
 
 async def test_before_model_hands_back_a_response_in_the_models_place() -> None:
     config = Config(hooks=hooks("BeforeModel", specific(llm_response={"text": "cached"})))
-    result = await triggers.fire_before_model_hook(config, REQUEST)
+    result = await contract.fire_before_model_hook(config, REQUEST)
     assert (result.blocked, result.should_stop) == (True, False)
     assert result.synthetic_response["candidates"][0]["content"]["parts"] == [{"text": "cached"}]
     config = Config(hooks=hooks("BeforeModel", say({"decision": "deny", "systemMessage": "m"})))
-    denied = await triggers.fire_before_model_hook(config, REQUEST)
+    denied = await contract.fire_before_model_hook(config, REQUEST)
     assert (denied.synthetic_response, denied.reason) == (None, "No reason provided")
     assert denied.system_message == "m"
 
@@ -191,29 +196,29 @@ async def test_before_model_hands_back_a_response_in_the_models_place() -> None:
 async def test_after_model_says_stop_message_and_suppression() -> None:
     said = {"continue": False, "stopReason": "enough", "systemMessage": "m", "suppressOutput": True}
     config = Config(hooks=hooks("AfterModel", say(said)))
-    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
+    result = await contract.fire_after_model_hook(config, REQUEST, RESPONSE)
     assert (result.blocked, result.reason) == (False, None)
     assert (result.should_stop, result.stop_reason) == (True, "enough")
     assert (result.system_message, result.suppress_output) == ("m", True)
     assert result.response is RESPONSE
     config = Config(hooks=hooks("AfterModel", say({"systemMessage": "m"})))
-    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
-    assert result == triggers.AfterModelHookResult(RESPONSE, system_message="m")
+    result = await contract.fire_after_model_hook(config, REQUEST, RESPONSE)
+    assert result == contract.AfterModelHookResult(RESPONSE, system_message="m")
 
 
 async def test_tool_selection_says_stop_and_why() -> None:
     stop = {"continue": False, "stopReason": "enough"}
     config = Config(hooks=hooks("BeforeToolSelection", say(stop)))
-    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    result = await contract.fire_before_tool_selection_hook(config, REQUEST)
     assert (result.should_stop, result.stop_reason) == (True, "enough")
     config = Config(hooks=hooks("BeforeToolSelection", say({"suppressOutput": True})))
-    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    result = await contract.fire_before_tool_selection_hook(config, REQUEST)
     assert (result.should_stop, result.stop_reason) == (False, None)
 
 
 async def test_after_model_block_leaves_a_response_that_carries_the_reason() -> None:
     config = Config(hooks=hooks("AfterModel", say({"decision": "deny", "reason": "rude"})))
-    result = await triggers.fire_after_model_hook(config, REQUEST, RESPONSE)
+    result = await contract.fire_after_model_hook(config, REQUEST, RESPONSE)
     assert (result.blocked, result.reason) == (True, "rude")
     assert result.response["candidates"][0]["content"]["parts"] == [{"text": "rude"}]
 
@@ -222,7 +227,7 @@ async def test_tool_selection_keeps_the_declarations_and_restricts_the_names() -
     config = Config(
         hooks=hooks("BeforeToolSelection", specific(toolConfig={"allowedFunctionNames": ["a"]}))
     )
-    result = await triggers.fire_before_tool_selection_hook(config, REQUEST)
+    result = await contract.fire_before_tool_selection_hook(config, REQUEST)
     assert result.tools is TOOLS
     calling = result.tool_config["functionCallingConfig"]
     assert calling == {"mode": "AUTO", "allowedFunctionNames": ["a"]}
@@ -264,7 +269,7 @@ async def test_tool_selection_hands_back_no_name_that_the_request_does_not_decla
     for declared, left in ((REQUEST, ["a"]), ({"model": "m", "contents": "q"}, [])):
         narrow = specific(toolConfig={"mode": "ANY", "allowedFunctionNames": names})
         config = Config(hooks=hooks("BeforeToolSelection", narrow))
-        done = await triggers.fire_before_tool_selection_hook(config, declared)
+        done = await contract.fire_before_tool_selection_hook(config, declared)
         calling = done.tool_config["functionCallingConfig"]
         assert calling == {"mode": "ANY" if left else "NONE", "allowedFunctionNames": left}
         config.dispose()

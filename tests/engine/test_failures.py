@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hookline
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.answer import ProcessedHookResult
-from hookline.system import HookSystem
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import HookEventName
 from tests.arbitrary import PAYLOADS, TEXT

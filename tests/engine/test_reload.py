@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, request_hook_execution
-from hookline.config import Config
+from hookline.contract import Config, HookSystem, HookSystemStatus
+from hookline.engine.engine import SettingsRefusedError
 from hookline.pipeline.planner import HookPlanner
-from hookline.system import HookSystem, HookSystemStatus, SettingsRefusedError
 from hookline.wire.events import HookEventName
 from tests.eleven import Json, command, until
 from tests.harness.scratch import Project

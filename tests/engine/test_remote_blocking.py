@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 from hookline.trace.records import DebugLogger
 from tests.eleven import Json, answering, on_every_event, started
 
@@ -296,8 +295,8 @@ async def test_an_input_that_is_none_is_an_outage_too(rule: Any) -> None:
 WITHOUT_DESCRIPTORS = """
 import os, resource, sys
 from hookline.bus import InProcessMessageBus
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config
+from hookline.contract import HookSystem
 config = Config(remote_bus=InProcessMessageBus(), remote_timeout=0.1, on_unavailable=sys.argv[1])
 system = HookSystem(config)
 system.fire_blocking("BeforeAgent", {"prompt": "what is loaded later is loaded now"})

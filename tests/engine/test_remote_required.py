@@ -8,8 +8,7 @@ import pytest
 
 from hookline.bus import InProcessMessageBus, request_hook_execution
 from hookline.bus.nats import NatsMessageBus
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config, HookSystem
 from hookline.trace.records import DebugLogger
 from tests.bus.answers import request
 from tests.eleven import Json, answering, command, started
@@ -40,7 +39,7 @@ async def test_a_worker_that_has_the_required_hooks_in_force_decides(
     response = await request_hook_execution(bus, "BeforeTool", TOOL, required=both)
     worker.dispose()
     assert (answer.decision, answer.success) == ("allow", True)
-    assert response["policy"] == worker.get_policy_digest()
+    assert response["policy"] == worker.engine.get_policy_digest()
     assert (response["required"], response["missing"]) == (both, {})
 
 
@@ -148,10 +147,10 @@ async def test_the_denial_of_a_worker_that_lacks_a_hook_is_a_denial(
 
 async def test_only_the_accepted_policy_decides(tmp_path: Path, bus: NatsMessageBus) -> None:
     worker = await started(tmp_path, on_tools(SCAN), message_bus=bus)
-    policy = worker.get_policy_digest()
+    policy = worker.engine.get_policy_digest()
     accepted = await fire(bus, policy=policy, on_unavailable="allow")
     worker.register_hook("AfterTool", lambda _input: None, name="more")
-    other = worker.get_policy_digest()
+    other = worker.engine.get_policy_digest()
     refused = [await fire(bus, policy=policy, on_unavailable=m) for m in ("allow", "local")]
     worker.dispose()
     assert policy.startswith("sha256:")

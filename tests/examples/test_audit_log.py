@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookline.agent.providers.scripted import call
-from hookline.triggers import fire_notification_hook
+from hookline.contract import fire_notification_hook
 from hookline.wire.events import HookEventName
 from tests.examples.toolbox import Workplace
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.agent.providers.scripted import call
-from hookline.triggers import ConfirmationRequest
+from hookline.contract import ConfirmationRequest
 from tests.examples.toolbox import Workplace
 
 

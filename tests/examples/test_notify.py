@@ -8,7 +8,7 @@ import pytest
 
 from hookline.agent import TurnResult
 from hookline.agent.providers.scripted import call
-from hookline.triggers import ConfirmationRequest
+from hookline.contract import ConfirmationRequest
 from tests.examples.loopback import WebService
 from tests.examples.toolbox import Workplace
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.agent.providers.scripted import call
-from hookline.triggers import execute_tool_with_hooks
+from hookline.contract import execute_tool_with_hooks
 from tests.examples.toolbox import Workplace
 
 

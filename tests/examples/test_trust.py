@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.settings.jsonc import parse
-from hookline.system import HookSystem
 from hookline.trust.store import TrustStore
 from hookline.wire.results import HookExecutionResult
 from tests.eleven import ONE_EACH
@@ -27,7 +26,7 @@ async def test_running_its_hooks_twice_asks_for_no_second_review(tmp_path: Path,
     project = tmp_path / "project"
     shutil.copytree(EXAMPLES / name, project)
     (project / "src").mkdir(exist_ok=True)
-    TrustStore().write(Config.load(project).review_project())
+    TrustStore().write(Config.load(project).project.review())
     for _ in range(2):
         config = Config.load(project)
         assert config.is_trusted_folder()
@@ -65,7 +64,7 @@ async def test_its_guards_run_from_their_copies_and_answer_twice(tmp_path: Path,
     shutil.copytree(EXAMPLES / name, project)
     (project / "src").mkdir(exist_ok=True)
     named = fail_closed(project)
-    looked = Config.load(project).review_project()
+    looked = Config.load(project).project.review()
     assert {hook.why_open for hook in looked.review.hooks if hook.name in named} <= {""}
     TrustStore().write(looked)
     for _ in range(2):

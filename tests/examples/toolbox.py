@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hookline.agent import Agent, ScheduledCall, ScriptedProvider, Tool, TurnResult
-from hookline.config import Config
+from hookline.contract import Config
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

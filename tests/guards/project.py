@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 from hookline.trust.store import TrustStore
 from tests.harness.scratch import Project
 
@@ -34,7 +33,7 @@ def guard_project(project: Project, *hooks: dict[str, Any]) -> None:
 
 def trust(project: Path, **options: Any) -> str:
     """Review the project as it is now, and accept every open hook."""
-    return TrustStore().write(Config.load(project, **options).review_project())
+    return TrustStore().write(Config.load(project, **options).project.review())
 
 
 @contextmanager

@@ -14,11 +14,12 @@ from functools import partial
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
+import msgspec
+
 from hookline import BlockedByHook, Hooks
 from hookline.adapters.gates import Conversation, complete
-from hookline.hooks import failing_closed, heard_by
-from hookline.system import HookSystem
-from hookline.triggers import execute_tool_with_hooks, fire_before_tool_hook
+from hookline.contract import HookSystem, execute_tool_with_hooks, fire_before_tool_hook
+from hookline.hooks import HookSession
 
 GUARDED, FREE = "guarded", "free"
 TOOLS = (GUARDED, FREE)
@@ -221,11 +222,13 @@ async def wrap(hooks: Hooks, name: str) -> bool:
 
 
 async def heard(hooks: Hooks, name: str) -> bool:
-    return (await heard_by(hooks, None).tool_gate(name, {})).refusal is not None
+    return (await HookSession(hooks.view.heard).tool_gate(name, {})).refusal is not None
 
 
 async def closed(hooks: Hooks, name: str) -> bool:
-    answer = await failing_closed(hooks).before_tool(name, {})
+    answer = await HookSession(msgspec.structs.replace(hooks.view, closed=True)).before_tool(
+        name, {}
+    )
     return answer.blocked and name == GUARDED
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookline._support.places import project_key, user_state_dir
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.trust.store import TrustStore
 from tests.guards.project import (
     DENYING,

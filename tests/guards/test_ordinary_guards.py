@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 INPUTS: dict[str, dict[str, Any]] = {

@@ -53,8 +53,8 @@ def test_a_guard_blocks_at_every_door_whatever_the_process_lacks(
 # Nothing is loaded but what a hook system loads itself.
 BARE = """
 import sys
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config
+from hookline.contract import HookSystem
 
 class Refusing:
     def find_spec(self, name, path, target=None):

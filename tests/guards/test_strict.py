@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from hookline import Hooks
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.errors import NoFolderError
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 from tests.guards.project import (
     PASSING,
     TOOL,
@@ -181,7 +180,7 @@ class TestWhoMayAskForIt:
         trust(project.path)
         project.settings({**settings_of(CRASHING), "strict": True})
         assert not fire(project.path).blocked
-        assert Config.load(project.path).review_project().review.strict
+        assert Config.load(project.path).project.review().review.strict
 
 
 class TestRequired:

@@ -262,7 +262,7 @@ def test_an_async_hook_that_runs_too_long_is_killed_and_told(bench: Make) -> Non
     hook = command("trap '' TERM; while :; do sleep 0.02; done", timeout=50, **ASYNC)
     used = bench({"BeforeTool": [hook]}, limits=RunLimits(kill_grace=0.05))
     ended: list[Any] = []
-    used.system.follow_background(ended)
+    used.system.engine.follow_background(ended)
     used.use()
     used.wait()
     assert [result.failed for result in ended] == ["timeout"]
@@ -434,7 +434,7 @@ def test_whatever_the_system_refuses_an_async_hook_is_a_failure_that_is_told(
     faults = Faults(monkeypatch)
     used = bench({"BeforeTool": [adding("late")]})
     ended: list[Any] = []
-    used.system.follow_background(ended)
+    used.system.engine.follow_background(ended)
     with faults.at(number):
         answer = used.use()
         used.wait()

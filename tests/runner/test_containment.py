@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.runner import spawning
 from hookline.runner.context import RunLimits
-from hookline.system import HookSystem
 from hookline.wire.results import HookExecutionResult
 from tests.harness.leaks import Watch
 from tests.harness.scratch import Project
@@ -229,9 +228,9 @@ def test_however_few_descriptors_are_left_there_is_a_result(command: str, no_lea
 # A hook system in a program that is told what to do between two events.
 PROGRAM = """
 import asyncio, os, resource, sys
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.runner import spawning
-from hookline.system import HookSystem
+from hookline.contract import HookSystem
 path, command, between = sys.argv[1:]
 if "portable" in path:
     spawning.watch_exit = spawning.ThreadWatch

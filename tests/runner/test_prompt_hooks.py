@@ -95,8 +95,8 @@ def test_without_a_judge_an_event_is_blocked_where_the_hook_must_answer(
 def test_a_judge_that_is_offered_later_answers_unless_there_is_one() -> None:
     config = Config(hooks=asking())
     assert config.get_settings().problems
-    config.offer_judge(lambda _question: NO)
-    config.offer_judge(lambda _question: '{"ok": true}')
+    config.project.offer_judge(lambda _question: NO)
+    config.project.offer_judge(lambda _question: '{"ok": true}')
     assert config.get_settings().problems == ()
     assert Hooks.of(config).sync.before_tool("write", {}).denied
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.shell.programs import hook_variables, resolve_relative, started_by
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project

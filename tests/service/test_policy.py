@@ -12,8 +12,7 @@ import pytest
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import NatsMessageBus
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config, HookSystem
 from tests.cli.command import hookline
 from tests.eleven import Json, answering, command, on_every_event
 from tests.engine.test_remote_blocking import fire
@@ -217,7 +216,7 @@ def test_the_policy_is_said_at_the_start_and_shown_with_the_statistics(
 ) -> None:
     project.settings(GUARDED)
     with HookSystemOf(project) as system, worker(project.path, url) as serving:
-        policy = system.get_policy_digest()
+        policy = system.engine.get_policy_digest()
         shown = hookline("serve", "--bus", url, "--stats")
         asked = hookline("serve", "--bus", url, "--stats", "--json")
         assert f"serving 11 hooks of {project.path}, policy {policy}\n" in serving.said

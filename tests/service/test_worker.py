@@ -13,7 +13,7 @@ import pytest
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import BusConnectionError, NatsMessageBus
-from hookline.config import Config
+from hookline.contract import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
 from tests.service.workers import worker
@@ -239,7 +239,7 @@ async def test_a_worker_says_how_many_hooks_it_serves_and_under_which_policy(
         serving.end()
 
     config = Config.load(project.path, trusted=True)
-    serving = Worker(NatsMessageBus.from_url(url), config, say=hear)
+    serving = Worker(NatsMessageBus.from_url(url), config.project, say=hear)
     async with asyncio.timeout(20):
         await serving.run()
     assert told[0] == f"{said} {project.path}, policy {serving.status().policy}"
@@ -252,7 +252,7 @@ def served_here(project: Project, url: str, told: list[str], **options: Any) -> 
     project.settings({"hooks": {"BeforeTool": [{"hooks": [command("true")]}]}})
     bus = NatsMessageBus.from_url(url)
     config = Config.load(project.path, trusted=True)
-    return Worker(bus, config, say=told.append, **options), bus
+    return Worker(bus, config.project, say=told.append, **options), bus
 
 
 async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(
@@ -310,7 +310,7 @@ async def test_a_hook_that_is_switched_off_is_not_counted(project: Project, url:
         working_dir=project.path, hooks={"BeforeTool": [{"hooks": hooks}]}, disabled=["off"]
     )
     told: list[str] = []
-    serving = Worker(NatsMessageBus.from_url(url), config, say=told.append)
+    serving = Worker(NatsMessageBus.from_url(url), config.project, say=told.append)
     running = asyncio.create_task(serving.run())
     await until(lambda: told != [])
     assert told[0].startswith("serving 1 hook of ")

@@ -9,7 +9,7 @@ import platformdirs
 import pytest
 
 from hookline._support.places import home_dir, system_settings_file
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.reader import find_project_dir, find_settings_files
 from hookline.wire.hooks import HookSource

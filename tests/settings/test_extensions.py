@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.shell.programs import argv_of
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionResult

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.settings.definitions import HookRegistryEntry
 from hookline.trust.policy import Policy
 from hookline.trust.review import Looked
@@ -20,6 +20,7 @@ from tests.dialects.claude.claude import (
     user_file,
     write,
 )
+from tests.eleven import rules_of
 from tests.harness.scratch import Project
 
 SCRIPT = {"run.sh": "#!/bin/sh\n"}
@@ -31,12 +32,12 @@ def load(project: Project, **options: Any) -> Config:
 
 
 def let_it(project: Project, **options: Any) -> None:
-    TrustStore().write(load(project, **options).review_project())
+    TrustStore().write(load(project, **options).project.review())
 
 
 def faults(project: Project, **options: Any) -> list[str | None]:
     config = load(project, **options)
-    return [config.why_untrusted(entry.hook) for entry in config.get_settings().entries]
+    return [config.project.why_untrusted(entry.hook) for entry in config.get_settings().entries]
 
 
 def find_guards(config: Config) -> list[HookRegistryEntry]:
@@ -118,7 +119,7 @@ def test_the_event_and_the_dialect_are_reviewed(project: Project) -> None:
 def test_a_native_entry_is_described_as_before(project: Project) -> None:
     hook = {"type": "command", "command": "true"}
     project.settings({"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
-    (reviewed,) = Config.load(project.path).review_project().review.hooks
+    (reviewed,) = Config.load(project.path).project.review().review.hooks
     assert reviewed.entry == {"event": "BeforeTool", "name": "true", "command": "true"}
 
 
@@ -138,9 +139,9 @@ def test_a_script_of_the_project_that_changes_is_found(project: Project) -> None
     let_it(project)
     config = load(project)
     (entry,) = config.get_settings().entries
-    assert config.why_untrusted(entry.hook) is None
+    assert config.project.why_untrusted(entry.hook) is None
     script.write_text("#!/bin/sh\nexit 0\n")
-    assert "has changed" in (config.why_untrusted(entry.hook) or "")
+    assert "has changed" in (config.project.why_untrusted(entry.hook) or "")
 
 
 @pytest.mark.parametrize("where", ["in the project", "elsewhere"])
@@ -159,11 +160,11 @@ def test_a_plugin_that_a_project_names_is_reviewed_with_all_that_it_holds(
     let_it(project)
     config = load(project)
     (entry,) = config.get_settings().entries
-    assert config.why_untrusted(entry.hook) is None
-    assert config.get_open(entry.hook) == ""
+    assert config.project.why_untrusted(entry.hook) is None
+    assert config.project.get_open(entry.hook) == ""
     file = folder / changed
     file.write_text(file.read_text() + "\n" if file.exists() else "evil")
-    assert config.why_untrusted(entry.hook) is not None
+    assert config.project.why_untrusted(entry.hook) is not None
     assert faults(project) != [None]
 
 
@@ -231,7 +232,7 @@ def test_a_reviewed_guard_that_is_gone_goes_on(project: Project) -> None:
         assert len({entry.hook.identity() for entry in guards}) == 2
         assert guards[0].matches("run_shell_command")
         assert not guards[0].matches("read_file")
-        assert config.run_context("s").tools is not None
+        assert rules_of(config).tools is not None
 
 
 def test_a_guard_on_an_event_of_claude_codes_alone_goes_on_there(project: Project) -> None:
@@ -250,7 +251,7 @@ def test_guards_of_every_kind_go_on(project: Project, kind: dict[str, Any]) -> N
     config = load(project)
     (guard,) = find_guards(config)
     assert guard.hook.timeout > 1000
-    assert config.why_untrusted(guard.hook) is None
+    assert config.project.why_untrusted(guard.hook) is None
     assert any("has changed since it was reviewed" in text for text in notices(config))
 
 
@@ -311,7 +312,7 @@ def test_what_a_project_says_of_tools_counts_as_it_was_reviewed(project: Project
     assert is_matched()
     kept = TrustStore().read(str(project.path))
     assert kept is not None
-    changes = kept.review.changes_of(load(project).review_project().review)
+    changes = kept.review.changes_of(load(project).project.review().review)
     assert changes == ["hooks.tools: the project declares other tools now"]
 
 
@@ -325,7 +326,7 @@ def test_what_others_let_a_hook_call_asks_for_no_new_review(project: Project) ->
 def test_a_record_of_an_event_that_nobody_can_fire_is_passed_over(project: Project) -> None:
     project.settings(hooks(GUARD), file=PROJECT_FILE)
     let_it(project)
-    made = load(project).review_project()
+    made = load(project).project.review()
     (hook,) = made.review.hooks
     odd = msgspec.structs.replace(hook, entry={**hook.entry, "event": "Nope"})
     TrustStore().write(Looked(msgspec.structs.replace(made.review, hooks=(odd,)), made.contents))

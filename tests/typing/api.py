@@ -25,9 +25,9 @@ from hookline import (
     SessionStartSource,
 )
 from hookline.bus import HookExecutionResponse, request_hook_execution
+from hookline.contract import HookSystemStatus
 from hookline.pipeline.answer import process_common_hook_output_fields
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.system import HookSystemStatus
 from hookline.wire.inputs import (
     AfterAgentInput,
     AfterModelInput,

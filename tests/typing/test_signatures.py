@@ -6,8 +6,7 @@ import typing
 import pytest
 import typing_extensions
 
-from hookline import handler as handling
-from hookline.handler import HookEventHandler
+from hookline.contract import HookEventHandler
 from hookline.pipeline.answer import ProcessedHookResult
 from hookline.wire import inputs, validators
 from hookline.wire.events import (
@@ -56,16 +55,3 @@ def test_session_events_take_their_enum(method: object, name: str, enum: type) -
 def test_every_fire_method_returns_a_processed_result(method: object) -> None:
     assert len(FIRE_METHODS) == 12
     assert issubclass(typing.get_type_hints(method)["return"], ProcessedHookResult)
-
-
-@pytest.mark.requirement("DELTA-HFAIL-005")
-def test_within_the_handler_an_event_is_a_hook_event_name() -> None:
-    private = [
-        method
-        for name, method in inspect.getmembers(HookEventHandler, inspect.isfunction)
-        if name.startswith("_") and "event" in inspect.signature(method).parameters
-    ]
-    assert private
-    for method in private:
-        hint = typing.get_type_hints(method, vars(handling))["event"]
-        assert hint in (HookEventName, HookEventName | None), method

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.engine.event import build_payload
+from hookline.engine.options import Options
+from hookline.engine.project import Project
 from hookline.errors import InvalidPayloadError, TranslationError
-from hookline.runner.context import RunContext
-from hookline.translate import HookTranslator
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
@@ -21,35 +21,15 @@ from tests.eleven import FIRINGS, REQUEST, WITH_TOOLS, Firing, Json, label
 BASE = ["session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"]
 
 
-class Session:
-    def get_session_id(self) -> str:
-        return "s-1"
-
-    def get_working_dir(self) -> str:
-        return "/work"
-
-    def get_transcript_path(self) -> str:
-        return ""
-
-    def get_translator(self) -> HookTranslator:
-        return GenAITranslator()
-
-    def get_tools(self) -> None:
-        return None
-
-    def is_strict(self) -> bool:
-        return False
-
-    def run_context(self, session_id: str) -> RunContext:
-        raise NotImplementedError
+PROJECT = Project(Options(session_id="s-1", working_dir="/work"))
 
 
 def payload(event: HookEventName, given: Json) -> Any:
-    return build_payload(read_fired_event(event, given), Session(), GenAITranslator())[0]
+    return build_payload(read_fired_event(event, given), PROJECT, GenAITranslator())[0]
 
 
 @pytest.mark.requirement("INV-6")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 def test_base_fields_come_first_then_the_events_own_in_order(firing: Firing) -> None:
     built = payload(firing.event, firing.payload)
     own = {name: value for name, value in built.items() if name not in BASE}
@@ -138,7 +118,7 @@ def test_sdk_objects_are_admitted_only_where_they_are_asked_for() -> None:
     with pytest.raises(InvalidPayloadError):
         read_fired_event(HookEventName.BEFORE_MODEL, {"llm_request": request})
     with pytest.raises(TranslationError):
-        build_payload(fired, Session(), GenAITranslator())
+        build_payload(fired, PROJECT, GenAITranslator())
 
 
 def test_a_fired_event_knows_how_it_is_written() -> None:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.runner.context import RunLimits
-from hookline.system import HookSystem
 from tests.harness import processes
 from tests.harness.leaks import Snapshot, Watch
 from tools.soak.firing import GRACE, Soak, judged

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from hookline.contract import HookSystem
 from hookline.pipeline.answer import ProcessedHookResult
-from hookline.system import HookSystem
 from tools.soak.kinds import Json, Kind
 from tools.soak.memory import Memory
 from tools.soak.storms import Storms

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from hookline.system import HookSystem
+from hookline.contract import HookSystem
 from hookline.wire.hooks import CommandHook, HookFunction
 from hookline.wire.results import FailedKind, HookExecutionResult
 

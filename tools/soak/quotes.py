@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.dialects import DIALECTS, EventDocument
 from hookline.dialects.stdout import trim
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.system import HookSystem
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan, HookExecutionResult

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from hookline.bus.messages import MessageBus
 from hookline.bus.nats.client import Incoming
 from hookline.bus.nats.connection import Connection
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.errors import HooklineError
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 from hookline.wire import codec
 from tools.soak_bus.judging import Verdict
 from tools.soak_bus.scene import DENYING, EVENT, FAILING, GUARD, TOOL

@@ -24,10 +24,9 @@ from hookline.calls.tool import ConfirmationRequest
 from hookline.calls.tool import ToolGate as ToolGate
 from hookline.calls.tool import ToolOutcome as ToolOutcome
 from hookline.calls.tool import complete as complete
-from hookline.config import Config
-from hookline.hooks import Face, Hooks, HookSession, face_of
+from hookline.contract import Config, describe_command, tool_notification
+from hookline.hooks import Face, Hooks, HookSession
 from hookline.pipeline.answer import most_sent_back
-from hookline.triggers import describe_command, tool_notification
 from hookline.wire.codec import show
 from hookline.wire.events import SessionStartSource
 
@@ -74,12 +73,12 @@ class Conversation:
     @cached_property
     def face(self) -> Face:
         """The events for callers that await."""
-        return face_of(self.hooks, blocking=False)
+        return Face(self.hooks.view.heard)
 
     @cached_property
     def blocking(self) -> Face:
         """The events for callers that do not await: its coroutines never suspend."""
-        return face_of(self.hooks, blocking=True)
+        return Face(msgspec.structs.replace(self.hooks.view.heard, blocking=True))
 
     async def start(
         self, face: Face, source: SessionStartSource | str = SessionStartSource.STARTUP

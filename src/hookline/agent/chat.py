@@ -13,7 +13,7 @@ import msgspec
 from hookline.agent.providers import SUMMARIZE, ModelProvider
 from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall, Turn, text_turn, transcribe
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.hooks import HookSession, hooks_of
 
 Display: TypeAlias = Literal["live", "after_hooks"]

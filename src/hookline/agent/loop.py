@@ -23,20 +23,11 @@ from hookline.agent.turns import (
     text_turn,
 )
 from hookline.calls.tool import Confirm, ConfirmationRequest
-from hookline.config import Config
+from hookline.contract import Config, tool_notification
 from hookline.dialects.claude.transcript import TranscriptWriter
 from hookline.errors import describe
-from hookline.hooks import (
-    HookSession,
-    find_tools,
-    heard_by,
-    hooks_of,
-    offer_judge,
-    place_of,
-    recorded_at,
-)
+from hookline.hooks import HookSession, hooks_of
 from hookline.pipeline.answer import Answer, most_sent_back
-from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 
 Show: TypeAlias = Callable[[Any], None]
@@ -87,14 +78,16 @@ class Agent:
         transcript: str | PathLike[str] | None = None,
     ) -> None:
         self._hooks = hooks_of(hooks)
-        offer_judge(self._hooks, ask_of(provider))
+        view = self._hooks.view
+        view.engine.project.offer_judge(ask_of(provider))
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
-            session_id, cwd = place_of(self._hooks)
+            session_id, cwd = view.place
             self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
-            self._hooks = recorded_at(self._hooks, self._transcript.path)
-        hear = None if notify is None else partial(self._show_message, notify)
-        self._hooks = heard_by(self._hooks, hear)
+            view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
+        if notify is not None:
+            view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
+        self._hooks = HookSession(view.heard)
         self._max_model_calls = max_model_calls
         self._tools = {tool.name: tool for tool in tools}
         self._show = show
@@ -139,7 +132,7 @@ class Agent:
             self._started = True
             await self._start_session(self._source)
             if self._transcript is not None:
-                self._transcript.tools = find_tools(self._hooks)
+                self._transcript.tools = self._hooks.view.find_tools()
 
     async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
         """End the session, once; a session that never began does not end."""

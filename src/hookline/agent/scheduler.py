@@ -15,7 +15,7 @@ import msgspec
 from hookline.agent.tools import Tool
 from hookline.agent.turns import FunctionCall, name_call
 from hookline.calls.tool import Confirm, ToolError, ToolResult
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.errors import describe
 from hookline.hooks import HookSession, hooks_of
 

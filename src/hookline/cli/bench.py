@@ -16,7 +16,7 @@ import msgspec
 
 from hookline._support.notices import heard_warnings
 from hookline.cli.events import (
-    load_config,
+    load_project,
     read_event,
     read_payload,
     run_to_end,
@@ -26,8 +26,9 @@ from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
 from hookline.cli.screen import GAP, Column, Row, Screen, count
-from hookline.config import Config
 from hookline.dialects.matcher import MatchTimeout
+from hookline.engine.engine import Engine
+from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.shell.programs import (
     argv_of,
@@ -38,7 +39,6 @@ from hookline.shell.programs import (
     read_shebang,
     resolve_words,
 )
-from hookline.system import HookSystem
 from hookline.trace.queries import percentile
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS
@@ -134,32 +134,32 @@ class Runs(msgspec.Struct, frozen=True):
 def run(options: Options, screen: Screen) -> int:
     """Measure the hook; 0 even if it blocks or fails, which is told."""
     # Runs of a benchmark do not belong in the trace.
-    config = load_config(
+    project = load_project(
         options, warm=True, debug_logger=DebugLogger(), trusted=options.trust, copies=True
     )
-    tell_copies(screen, config, json=options.json)
-    entry = _find_entry(config, options, screen)
+    tell_copies(screen, project, json=options.json)
+    entry = _find_entry(project, options, screen)
     hook = entry.hook
     if not isinstance(hook, CommandHook):
         raise CommandError(
             f"{options.name} is a hook of type {hook.type}, which starts no process to measure; "
             "`hookline trace --stats` shows how long it took"
         )
-    tools = config.get_settings().tools
+    tools = project.get_settings().tools
     payload = _make_payload(entry, options, tools)
     fired = read_event(hook.dialect_event or entry.event, payload, tools)
     variables = hook_variables(
-        project_dir=config.get_project_dir(),
-        cwd=config.get_working_dir(),
-        session_id=config.get_session_id(),
+        project_dir=project.project_dir,
+        cwd=project.working_dir,
+        session_id=project.get_session_id(),
         event=entry.event.value,
         hook=hook,
     )
     baseline = baseline_of(
         hook,
         {**variables, **own_variables(hook, variables)},
-        cwd=config.get_working_dir(),
-        project_dir=config.get_project_dir(),
+        cwd=project.working_dir,
+        project_dir=project.project_dir,
     )
     ways = {"hook": hook}
     if baseline.is_python:
@@ -168,7 +168,7 @@ def run(options: Options, screen: Screen) -> int:
         }
     hooks = {**ways, _START: baseline.hook}
     with Progress(sys.stderr) as progress, heard_warnings():
-        found = _run_in_turn(config, entry, hooks, fired, options.runs, progress)
+        found = _run_in_turn(project, entry, hooks, fired, options.runs, progress)
     startup = found.pop(_START)
     share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
     if options.json:
@@ -249,8 +249,8 @@ def _fits(screen: Screen, cells: Sequence[Sequence[str]]) -> bool:
     return screen.width is None or sum(widths) + GAP * len(widths) <= screen.width
 
 
-def _find_entry(config: Config, options: Options, screen: Screen) -> HookRegistryEntry:
-    settings = config.get_settings()
+def _find_entry(project: Project, options: Options, screen: Screen) -> HookRegistryEntry:
+    settings = project.get_settings()
     named = [entry for entry in settings.entries if entry.name == options.name]
     if not named:
         raise unknown_hook(options.name, settings, screen)
@@ -318,7 +318,7 @@ def _make_native_payload(entry: HookRegistryEntry) -> dict[str, Any] | None:
 
 
 def _run_in_turn(
-    config: Config,
+    project: Project,
     entry: HookRegistryEntry,
     hooks: Mapping[str, HookConfig],
     fired: FiredEvent,
@@ -326,17 +326,17 @@ def _run_in_turn(
     progress: Progress,
 ) -> dict[str, Runs]:
     """Run each of the hooks in the entry's place, one after the other, again and again."""
-    systems = {name: HookSystem(config) for name in hooks}
-    for name, system in systems.items():
-        system.initialize_blocking()
+    engines = {name: Engine(project) for name in hooks}
+    for name, engine in engines.items():
+        engine.load()
         hook = hooks[name]
         if isinstance(hook, CommandHook):
             # What is measured is how long it takes, on whatever calls it runs and whether somebody
             # waits for it or not.
             hook = msgspec.structs.replace(hook, background=False, condition=None)
         alone = msgspec.structs.replace(entry, hook=hook, matches=lambda _: True, enabled=True)
-        system.get_registry().load([alone])
-    results: dict[str, list[HookExecutionResult]] = {name: [] for name in systems}
+        engine.registry.load([alone])
+    results: dict[str, list[HookExecutionResult]] = {name: [] for name in engines}
 
     async def run_rounds() -> None:
         wanted = asked or _DEFAULT_RUNS
@@ -345,16 +345,16 @@ def _run_in_turn(
             if asked is None and number >= _LEAST_RUNS and time.monotonic() > end:
                 break
             progress.show(f"{entry.name}: {max(number, 0)} of {wanted} runs")
-            for name, system in systems.items():
-                answer = await system.execute(fired)
+            for name, engine in engines.items():
+                answer = await engine.execute(fired)
                 if number >= 0:
                     results[name] += answer.results
 
     try:
         run_to_end(run_rounds())
     finally:
-        for system in systems.values():
-            system.dispose()
+        for engine in engines.values():
+            engine.dispose()
     return {
         name: Runs(
             tuple(result.duration for result in found),

@@ -275,13 +275,13 @@ def _show_summary(
     is_projects = any(site.hook.source is HookSource.PROJECT for site in checked.hooks)
     if not is_projects or any(finding.severity is Severity.ERROR for finding in findings):
         return
-    from hookline.config import Config
+    from hookline.engine.project import Project
     from hookline.trust.review import TrustError
     from hookline.trust.store import TrustStore
 
     try:
         known = TrustStore().read(checked.project_dir)
-        now = Config.load(options.cwd, **find_sources(options)).review_project()
+        now = Project.load(options.cwd, **find_sources(options)).review()
     except TrustError as error:
         screen.warning(str(error))
         return

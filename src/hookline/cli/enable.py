@@ -11,7 +11,7 @@ import msgspec
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import Screen, shown_path, shown_place
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.edit import (
     Place,
@@ -100,10 +100,10 @@ def run(options: Options, screen: Screen) -> int:
 
 def find_named(options: Options) -> Named:
     """The hooks of the name as the settings are now, perhaps none."""
-    config = Config.load(options.cwd, **find_sources(options))
-    entries = tuple(e for e in config.get_settings().entries if e.name == options.name)
-    project_dir = config.get_project_dir()
-    switches = read_switches(config.get_sources())
+    project = Project.load(options.cwd, **find_sources(options))
+    entries = tuple(e for e in project.get_settings().entries if e.name == options.name)
+    project_dir = project.project_dir
+    switches = read_switches(project.sources)
     return Named(project_dir, options.name, entries, switches)
 
 
@@ -124,7 +124,7 @@ def find_place(options: Options, named: Named) -> Place:
 
 def unknown_name(options: Options, screen: Screen) -> CommandError:
     """The error for a name that no hook has."""
-    settings = Config.load(options.cwd, **find_sources(options)).get_settings()
+    settings = Project.load(options.cwd, **find_sources(options)).get_settings()
     return unknown_hook(options.name, settings, screen)
 
 

@@ -14,12 +14,12 @@ from hookline._support.files import read_bounded
 from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options, find_sources
 from hookline.cli.screen import Screen, count
-from hookline.config import Config
+from hookline.engine.engine import Engine
 from hookline.engine.executor import find_named_event, read_named_event
+from hookline.engine.project import Project
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
 from hookline.pipeline.answer import Answer
 from hookline.runner.loop import Cancelled, PollLoop
-from hookline.system import HookSystem
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
@@ -130,18 +130,18 @@ def read_event(
         raise InvalidPayloadError(name, str(error)) from None
 
 
-def load_config(options: Options, *, warm: bool = False, **further: Any) -> Config:
-    """Load the configuration that the options name.
+def load_project(options: Options, *, warm: bool = False, **further: Any) -> Project:
+    """Load the project that the options name.
 
     A warm interpreter is of no use to a process that ends after one event.
     """
-    return Config.load(options.cwd, warm=warm, **find_sources(options), **further)
+    return Project.load(options.cwd, warm=warm, **find_sources(options), **further)
 
 
-def tell_copies(screen: Screen, config: Config, *, json: bool) -> None:
+def tell_copies(screen: Screen, project: Project, *, json: bool) -> None:
     """Say in the first line that what runs is a reviewed copy, where the project's files or
     settings differ from it."""
-    kept = [each for each in config.get_settings().problems if each.kind == "guard-kept"]
+    kept = [each for each in project.get_settings().problems if each.kind == "guard-kept"]
     if not kept:
         return
     text = f"reviewed copies run, which differ from the project: {kept[0].message}"
@@ -177,23 +177,23 @@ def load_nats() -> "ModuleType":
 
 
 def fire(
-    system: HookSystem,
+    engine: Engine,
     fired: FiredEvent,
     *,
     progress: "Callable[[Loop], Waiting] | None" = None,
     show: Callable[[Answer], object] = lambda _answer: None,
 ) -> Answer:
-    """Fire one event of a system that is initialized to its end, and wait for async hooks; raises
+    """Fire one event of an engine that is loaded to its end, and wait for async hooks; raises
     Interrupted, with no hook left running, on a signal.
 
     ``progress`` is called if hooks take more than a moment: what it shows is there until they have
     ended. ``show`` is called with the answer before async hooks are waited for.
     """
     try:
-        if system.needs_asyncio(fired):
-            answer = run_on_asyncio(system.execute(fired))
+        if engine.executor.needs_asyncio(fired):
+            answer = run_on_asyncio(engine.execute(fired))
         else:
-            answer = run_to_end(system.execute(fired), progress=progress)
+            answer = run_to_end(engine.execute(fired), progress=progress)
         if not any(result.started for result in answer.results):
             show(answer)
             return answer
@@ -201,13 +201,13 @@ def fire(
         caught: list[int] = []
         with _handle_signals(lambda number, _frame: caught.append(number)):
             show(answer)
-            while not caught and not system.wait_for_background(_LOOK_SECONDS):
+            while not caught and not engine.wait_for_background(_LOOK_SECONDS):
                 pass
         if caught:
             raise Interrupted(caught[0])
         return answer
     finally:
-        system.dispose()
+        engine.dispose()
 
 
 def run_to_end(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookline._support.notices import Notice, heard_warnings
-from hookline.cli.events import fire, load_config, open_bus, read_event, read_payload
+from hookline.cli.events import fire, load_project, open_bus, read_event, read_payload
 from hookline.cli.failures import ASKS, BLOCKED, CHECK_HINT, FAILED, CommandError, tell_problems
 from hookline.cli.options import (
     SOURCES,
@@ -17,7 +17,8 @@ from hookline.cli.options import (
     explain_unknown_event,
 )
 from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
-from hookline.config import Config
+from hookline.engine.engine import Engine
+from hookline.engine.project import Project
 from hookline.errors import InvalidPayloadError, UnknownEventError
 from hookline.pipeline.answer import (
     TONES,
@@ -91,13 +92,13 @@ def run(options: Options, screen: Screen) -> int:
     except (UnknownEventError, InvalidPayloadError) as error:
         raise _refuse(options, screen, error) from None
     if options.bus is None:
-        config = load_config(
+        project = load_project(
             options, trusted=options.trust, strict=options.strict, required=options.require or ()
         )
-        return _fire(options, screen, config, payload)
+        return _fire(options, screen, project, payload)
     bus = open_bus(options.bus, name="hookline fire")
     try:
-        config = load_config(
+        project = load_project(
             options,
             trusted=options.trust,
             strict=options.strict,
@@ -105,7 +106,7 @@ def run(options: Options, screen: Screen) -> int:
             remote_bus=bus,
             on_unavailable=options.on_unavailable,
         )
-        return _fire(options, screen, config, payload)
+        return _fire(options, screen, project, payload)
     finally:
         bus.close_blocking()
 
@@ -123,8 +124,8 @@ def _refuse(
     return CommandError(str(error))
 
 
-def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, Any]) -> int:
-    settings = config.get_settings()
+def _fire(options: Options, screen: Screen, project: Project, payload: dict[str, Any]) -> int:
+    settings = project.get_settings()
     try:
         fired = read_event(options.event, payload, settings.tools)
     except InvalidPayloadError as error:
@@ -132,7 +133,7 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
     if settings.problems:
         # What is wrong in the settings is told before a hook can hang.
         tell_problems(screen, settings.problems)
-    system = config.get_hook_system()
+    engine = Engine(project)
     heard: list[str] = []
     running: list[RunningHook] = []
     ended: list[HookExecutionResult] = []
@@ -143,28 +144,28 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
 
         return Waiting(sys.stderr, loop, running)
 
-    if system is None:
+    if project.is_off():
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
-        return _tell(options, screen, config, fired, make_empty_answer(fired), heard)
+        return _tell(options, screen, project, fired, make_empty_answer(fired), heard)
     with heard_warnings():
-        system.initialize_blocking()
+        engine.load()
     is_watched = screen.is_terminal and not options.json
     if is_watched:
-        system.follow(running)
-    system.follow_background(ended)
+        engine.runner.follow(running)
+    engine.follow_background(ended)
     status = 0
 
     def show(answer: Answer) -> None:
         nonlocal status
         told, heard[:] = [*heard], []
-        status = _tell(options, screen, config, fired, answer, told)
+        status = _tell(options, screen, project, fired, answer, told)
         started = [result.hook.name for result in answer.results if result.started]
         if started and is_watched:
             screen.line((f"waiting for {', '.join(started)}", "faint"))
         screen.flush()
 
     with heard_warnings() as heard:
-        fire(system, fired, progress=show_running if is_watched else None, show=show)
+        fire(engine, fired, progress=show_running if is_watched else None, show=show)
     # Beside the document of --json there is room on stderr alone.
     say = screen.note if options.json else screen.line
     for result in ended:
@@ -174,20 +175,20 @@ def _fire(options: Options, screen: Screen, config: Config, payload: dict[str, A
             more = [f"{count(left_out, 'more line')}; {_IN_TRACE}"] if left_out else []
             say(title, *(f"\n{line}" for line in (*lines, *more)))
     for warning in heard:
-        screen.warning(_cut_warning(warning, config, ended))
+        screen.warning(_cut_warning(warning, project, ended))
     return status
 
 
 def _tell(
     options: Options,
     screen: Screen,
-    config: Config,
+    project: Project,
     fired: FiredEvent,
     answer: Answer,
     heard: Sequence[str],
 ) -> int:
     """Show the result of the event, the decision last; return the exit status."""
-    translator = config.get_translator() if fired.spec.model else None
+    translator = project.get_translator() if fired.spec.model else None
     document = answer.document(fired.event.value, translator)
     if options.json:
         screen.document(document)
@@ -197,13 +198,13 @@ def _tell(
         kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
         if kind != "event-failed" or (answer.word != "failed" and str(answer.why) not in warning):
-            screen.warning(_cut_warning(warning, config, answer.results, answer))
+            screen.warning(_cut_warning(warning, project, answer.results, answer))
     untrusted = [
         entry
-        for entry in config.get_settings().entries
+        for entry in project.get_settings().entries
         if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
     ]
-    if untrusted and not config.is_strict() and config.get_remote_firing() is None:
+    if untrusted and not project.in_force.strict and project.remote is None:
         are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "
@@ -282,7 +283,7 @@ def _find_stderr(
 
 def _cut_warning(
     warning: str,
-    config: Config,
+    project: Project,
     results: Sequence[HookExecutionResult],
     answer: Answer | None = None,
 ) -> str:
@@ -312,7 +313,7 @@ def _cut_warning(
         then.append(CHECK_HINT)
     if not is_here:
         then.append("fix it where the worker runs")
-    entries = config.get_settings().entries if is_here else ()
+    entries = project.get_settings().entries if is_here else ()
     places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
     told = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
     last = ": ".join(filter(None, (*places[:1], "; ".join(then))))

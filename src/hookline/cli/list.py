@@ -19,7 +19,7 @@ from hookline.cli.options import (
     read_event_name,
 )
 from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.reader import Settings
 from hookline.wire.events import EVENTS, EventName, HookEventName
@@ -66,8 +66,8 @@ _UNITS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks; problems in the settings are on stderr and change nothing else."""
     event, claude_event = (None, "") if options.event is None else _read_event(options.event)
-    config = Config.load(options.cwd, **find_sources(options))
-    settings, project_dir = config.get_settings(), config.get_project_dir()
+    project = Project.load(options.cwd, **find_sources(options))
+    settings, project_dir = project.get_settings(), project.project_dir
     entries = [
         entry
         for entry in settings.entries
@@ -80,7 +80,7 @@ def run(options: Options, screen: Screen) -> int:
     if off:
         from hookline.settings.edit import read_switches, switch_of
 
-        read = read_switches(config.get_sources())
+        read = read_switches(project.sources)
         switches = {id(entry): switch_of(entry, read) for entry in off}
     # What hooks did last, by event and name; nothing where no record is kept.
     outcomes: Mapping[tuple[str, str], Outcome] = {}
@@ -95,7 +95,7 @@ def run(options: Options, screen: Screen) -> int:
             entry,
             switches.get(id(entry)),
             outcomes.get((entry.event.value, entry.name)),
-            config.get_open(entry.hook) if entry.trusted else "",
+            project.get_open(entry.hook) if entry.trusted else "",
         )
         for entry in entries
     ]
@@ -104,12 +104,12 @@ def run(options: Options, screen: Screen) -> int:
             {"place": problem.place, "message": problem.text, "broken": problem.broken}
             for problem in settings.problems
         ]
-        unread = {"unread": files} if (files := config.get_unread()) else {}
+        unread = {"unread": files} if (files := project.find_unread()) else {}
         hooks = [_make_document(*hook) for hook in listed]
         screen.document({"hooks": hooks, "problems": problems, **unread})
     else:
         _show(screen, settings, project_dir, listed, asked_for_claude=bool(options.claude))
-        if files := config.get_unread():
+        if files := project.find_unread():
             screen.line((explain_unread(files), "faint"))
     tell_problems(screen, settings.problems)
     return 0

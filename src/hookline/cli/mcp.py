@@ -10,12 +10,13 @@ import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from hookline.cli.events import load_config, run_on_asyncio
+from hookline.cli.events import load_project, run_on_asyncio
 from hookline.cli.failures import CommandError, tell_problems
 from hookline.cli.logs import make_handler
 from hookline.cli.options import SOURCES, STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
 from hookline.dialects.matcher import Match, compile_matcher
+from hookline.engine.engine import Engine
 from hookline.hooks import Hooks
 
 if TYPE_CHECKING:
@@ -87,15 +88,15 @@ def run(options: Options, screen: Screen) -> int:
     logger = logging.getLogger("hookline")
     logger.propagate = False
     logger.handlers = [make_handler("hookline: %(message)s")]
-    config = load_config(
+    project = load_project(
         options,
         warm=True,
         trusted=options.trust,
         strict=options.strict,
         required=options.require or (),
     )
-    tell_problems(screen, config.get_settings().problems)
-    if options.name is None and config.is_strict():
+    tell_problems(screen, project.get_settings().problems)
+    if options.name is None and project.in_force.strict:
         raise CommandError(
             "strict mode needs --name: a server could give itself a name that no matcher knows"
         )
@@ -103,7 +104,7 @@ def run(options: Options, screen: Screen) -> int:
     wire = os.dup(1)
     os.dup2(2, 1)
     try:
-        with Hooks.of(config) as hooks:
+        with Hooks.over(Engine(project)) as hooks:
             return run_on_asyncio(_serve(options, command, headers, hooks, allows, wire))
     finally:
         os.dup2(wire, 1)

@@ -21,7 +21,7 @@ from hookline.cli.options import (
     read_event_name,
 )
 from hookline.cli.screen import Screen, count, duration
-from hookline.config import Config
+from hookline.engine.project import Project
 
 if TYPE_CHECKING:
     from hookline.bus.nats import NatsMessageBus
@@ -103,10 +103,10 @@ def run(options: Options, screen: Screen) -> int:
     # Log what asyncio and nats-py log in the same way.
     for each in (logger, logging.getLogger()):
         each.addHandler(handler)
-    config = Config.load(options.cwd, **find_sources(options), trusted=options.trust)
+    project = Project.load(options.cwd, **find_sources(options), trusted=options.trust)
     worker = Worker(
         bus,
-        config,
+        project,
         say=partial(logger.info, "%s"),
         health_seconds=options.health,
         allow_empty=options.allow_empty,

@@ -15,7 +15,7 @@ import msgspec
 from hookline.cli.failures import CHECK_HINT, CommandError, tell_problems
 from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
 from hookline.trust.form import CHANGES
 from hookline.trust.review import (
@@ -65,12 +65,12 @@ _NO_VOUCH = "What a script composes when it runs, no review sees."
 def run(options: Options, screen: Screen) -> int:
     """Show the hooks, ask, and record; 1 if the answer is no, or anything is left to review."""
     refuse_settings(options)
-    config = Config.load(options.cwd, **find_sources(options))
-    settings = config.get_settings()
+    project = Project.load(options.cwd, **find_sources(options))
+    settings = project.get_settings()
     problems = [each for each in settings.problems if each.kind != "guard-kept"]
     is_broken = tell_problems(screen, problems)
-    project = config.get_project_dir()
-    looked = config.review_project(_find_tests(project, screen))
+    project_dir = project.project_dir
+    looked = project.review(_find_tests(project_dir, screen))
     now = looked.review
     unknown = set(options.accept_open or ()) - {hook.name for hook in now.hooks}
     if unknown:
@@ -78,7 +78,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.digest is not None and (answer := _answer_digest(options, screen, now)) is not None:
         return answer
     stores = TrustStore.all()
-    kept = _read_kept(stores, project, screen)
+    kept = _read_kept(stores, project_dir, screen)
     known = None if kept is None else kept.review
     changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
     if kept is not None and (damage := kept.find_damage(kept.review.files)) is not None:
@@ -90,14 +90,14 @@ def run(options: Options, screen: Screen) -> int:
             for entry in settings.entries
             if isinstance(entry.hook, WithheldHook)
         ]
-    inside = os.path.join(os.path.abspath(project), "")
+    inside = os.path.join(os.path.abspath(project_dir), "")
     broken = [p.place for p in problems if p.broken and p.file.startswith(inside)]
     if options.yes and changes and not options.check:
         _refuse_broken(broken)
     if options.json:
         return _answer_in_json(options, screen, stores, looked, kept, changes)
     if not changes:
-        return _tell_unchanged(screen, config, now, known, is_broken=is_broken)
+        return _tell_unchanged(screen, project, now, known, is_broken=is_broken)
     if options.check:
         screen.line((now.project, "name"), f": {count(len(changes), 'thing')} to review")
         for change in changes:
@@ -242,12 +242,12 @@ def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> Non
 
 
 def _tell_unchanged(
-    screen: Screen, config: Config, now: Review, known: Review | None, *, is_broken: bool
+    screen: Screen, project: Project, now: Review, known: Review | None, *, is_broken: bool
 ) -> int:
     if known is None:
         screen.line("there are no hooks in the settings of ", (now.project, "name"))
         screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
-        if files := config.get_unread():
+        if files := project.find_unread():
             screen.line((explain_unread(files), "faint"))
         return 0
     screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")

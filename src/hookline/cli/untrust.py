@@ -5,7 +5,7 @@ import os
 from hookline.cli.options import SOURCES, Options, find_sources, flag
 from hookline.cli.screen import Screen, count
 from hookline.cli.trust import refuse_settings
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.trust.store import TrustStore
 
 EXAMPLES = ("hookline untrust", "hookline untrust --stale", "hookline untrust --json")
@@ -20,8 +20,8 @@ def run(options: Options, screen: Screen) -> int:
     refuse_settings(options)
     if options.stale:
         return _forget_stale(options, screen)
-    config = Config.load(options.cwd, **find_sources(options))
-    project = os.path.realpath(config.get_project_dir())
+    found = Project.load(options.cwd, **find_sources(options))
+    project = os.path.realpath(found.project_dir)
     forgotten = [store.forget(project) for store in TrustStore.all()]
     was_trusted = any(forgotten)
     if options.json:

@@ -4,48 +4,29 @@ An event comes with typed arguments or as JSON; both become the same values in t
 hooks cannot tell how they were called.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hookline.wire.codec import is_json, show, timestamp
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.fired import FiredEvent
 
 if TYPE_CHECKING:
-    from hookline.dialects.tools import ToolAlias
-    from hookline.runner.context import RunContext
+    from hookline.engine.project import Project
     from hookline.translate import HookTranslator
 
 
-class Session(Protocol):
-    """What the engine needs to know of the session of an event; asked for each event."""
-
-    def get_session_id(self) -> str: ...
-
-    def get_working_dir(self) -> str: ...
-
-    def get_transcript_path(self) -> str: ...
-
-    def get_translator(self) -> "HookTranslator": ...
-
-    def get_tools(self) -> "Mapping[str, ToolAlias] | None": ...
-
-    def is_strict(self) -> bool: ...
-
-    def run_context(self, session_id: str) -> "RunContext": ...
-
-
 def build_payload(
-    fired: FiredEvent, session: Session, translator: "HookTranslator | None"
+    fired: FiredEvent, project: "Project", translator: "HookTranslator | None"
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """Return the document that hooks read, what was cut from it, and the types that it shows as
     text only; raises TranslationError. ``translator`` is for model events."""
     spec = EVENTS[fired.event]
     session_id, transcript = fired.session_id, fired.transcript_path
     document: dict[str, Any] = {
-        "session_id": session.get_session_id() if session_id is None else session_id,
-        "transcript_path": session.get_transcript_path() if transcript is None else transcript,
-        "cwd": session.get_working_dir(),
+        "session_id": project.get_session_id() if session_id is None else session_id,
+        "transcript_path": project.options.transcript_path if transcript is None else transcript,
+        "cwd": project.working_dir,
         "hook_event_name": fired.event._value_,  # ``value`` is a Python-level descriptor
         "timestamp": timestamp(),
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from hookline._support.notices import warn
-from hookline.engine.event import Session, build_payload
+from hookline.engine.event import build_payload
 from hookline.errors import EXHAUSTED, EventHeldError, UnknownEventError, message_of
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
@@ -33,6 +33,7 @@ from hookline.wire.results import (
 
 if TYPE_CHECKING:
     from hookline.dialects.tools import ToolAlias
+    from hookline.engine.project import Project
     from hookline.runner.background import LateTexts
     from hookline.translate import HookTranslator
 
@@ -66,7 +67,7 @@ class LocalExecutor:
 
     def __init__(
         self,
-        session: Session,
+        project: "Project",
         planner: HookPlanner,
         runner: HookRunner,
         aggregator: HookAggregator,
@@ -75,18 +76,18 @@ class LocalExecutor:
         debug_logger: DebugLogger | None = None,
         late_ends: "LateEnds | None" = None,
     ) -> None:
-        self.session = session
+        self.project = project
         self._translator = translator
         self.debug_log = DebugLogger() if debug_logger is None else debug_logger
         self._ends = LateEnds(self.debug_log) if late_ends is None else late_ends
-        self._planner = planner
-        self._runner = runner
-        self._aggregator = aggregator
+        self.planner = planner
+        self.runner = runner
+        self.aggregator = aggregator
 
     def answer_at_once(self, fired: FiredEvent) -> Answer | None:
         """Return the answer if no hook matches, None if one does."""
         try:
-            if self._planner.plan(fired) is not None:
+            if self.planner.plan(fired) is not None:
                 return None
         except Exception as error:
             return self.fail(error, "planning", fired)
@@ -95,12 +96,12 @@ class LocalExecutor:
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if one of the hooks requires asyncio, as functions and HTTP hooks do."""
         try:
-            plan = self._planner.plan(fired)
+            plan = self.planner.plan(fired)
             if plan is None or not any(hook.needs_asyncio for hook in plan.hooks):
                 return False
             kinds = {hook.type for hook in plan.hooks if hook.needs_asyncio}
             # Without a judge, prompt hooks do not run.
-            return kinds != {"prompt"} or self.session.run_context("").judge is not None
+            return kinds != {"prompt"} or self.project.in_force.context.judge is not None
         except Exception:
             return False
 
@@ -110,7 +111,7 @@ class LocalExecutor:
         if self._ends.texts and event == HookEventName.BEFORE_AGENT:
             return True
         try:
-            return self._planner.may_match(event, target)
+            return self.planner.may_match(event, target)
         except Exception:
             return True
 
@@ -118,14 +119,15 @@ class LocalExecutor:
         """Run the hooks that match an event, and merge their answers."""
         stage, started = "planning", 0.0
         try:
-            plan = self._planner.plan(fired)
+            plan = self.planner.plan(fired)
             if plan is None:
                 return self._answer_unmatched(fired)
             stage, started, spec = "translation", time.perf_counter(), EVENTS[fired.event]
             translator = self.get_translator() if spec.model else None
-            payload, cuts, as_text = build_payload(fired, self.session, translator)
+            payload, cuts, as_text = build_payload(fired, self.project, translator)
             stage = "validation"
-            context = self.session.run_context(payload["session_id"])
+            rules = self.project.in_force.context
+            context = msgspec.structs.replace(rules, session_id=payload["session_id"])
             cut = "; ".join(cuts)
             document = InputDocument.checked(
                 fired.event, payload, cut, facts=fired.facts, tools=context.tools
@@ -134,12 +136,12 @@ class LocalExecutor:
             if plan is None:
                 return self._answer_unmatched(fired)
             stage = "execution"
-            results = await self._runner.execute_plan(plan, document, context)
+            results = await self.runner.execute_plan(plan, document, context)
             if len(results) < len(plan.hooks):
                 plan = msgspec.structs.replace(plan, hooks=tuple(r.hook for r in results))
             stage = "aggregation"
             call = None if translator is None else ModelCall(translator, fired.values[0])
-            aggregated = self._aggregator.aggregate_results(plan, results, call=call)
+            aggregated = self.aggregator.aggregate_results(plan, results, call=call)
             answer = process_common_hook_output_fields(aggregated, fired)
             if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
                 answer = self._add_late_texts(answer, fired, self._ends.texts)
@@ -166,19 +168,10 @@ class LocalExecutor:
         """Return the failure unchanged."""
         return failed
 
-    def read_event(self, name: object, input: Mapping[str, Any]) -> FiredEvent | Answer:
-        """Read an event from its name and fields; return the answer if they are not an event's."""
-        event = None
-        try:
-            event = find_named_event(name)
-            return read_named_event(name, input, self.session.get_tools)
-        except Exception as error:
-            return self.fail(error, "validation", FiredEvent(event) if event else None)
-
     def get_translator(self) -> "HookTranslator":
-        """Return the translator between the model SDK's types and what hooks read: the session's,
-        unless another was given."""
-        return self.session.get_translator() if self._translator is None else self._translator
+        """Return the translator between the model SDK's types and what hooks read: the project's,
+        unless there is another."""
+        return self.project.get_translator() if self._translator is None else self._translator
 
     def fail(
         self,
@@ -215,7 +208,9 @@ class LocalExecutor:
         if fired is None and not lacks:
             # What is no event has no hooks; but a name may be one that could not be looked up.
             return False
-        if fired is not None and (isinstance(error, EventHeldError) or self.session.is_strict()):
+        if fired is not None and (
+            isinstance(error, EventHeldError) or self.project.in_force.strict
+        ):
             return True
         event, target = None if fired is None else fired.event, None
         try:
@@ -223,7 +218,7 @@ class LocalExecutor:
             if fired is not None and fired.values:
                 with suppress(Exception):
                     target = fired.matched
-            return self._planner.must_answer(event, target, is_exhausted=lacks)
+            return self.planner.must_answer(event, target, is_exhausted=lacks)
         except Exception as again:
             return lacks or is_exhausted(again)
 
@@ -232,7 +227,7 @@ class LocalExecutor:
         turn gets them."""
         session_id = fired.session_id
         if session_id is None:
-            session_id = self.session.get_session_id()
+            session_id = self.project.get_session_id()
         said = None if answer.blocked else late.take(session_id)
         if said is None:
             return answer
@@ -260,7 +255,7 @@ class LocalExecutor:
         try:
             session_id = payload["session_id"] if payload else fired.session_id
             if session_id is None:
-                session_id = self.session.get_session_id()
+                session_id = self.project.get_session_id()
             self.debug_log.event(
                 answer, payload, session_id=session_id, event=event.value, target=fired.target
             )

@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -107,16 +107,6 @@ def remote_firing(
     )
 
 
-class Rules(Protocol):
-    """What an event requires to go on; read for each event, as settings change."""
-
-    def is_strict(self) -> bool: ...
-
-    def get_required(self) -> tuple[Required, ...]: ...
-
-    def get_policy(self) -> str | None: ...
-
-
 class _Demand(msgspec.Struct, frozen=True):
     """The hooks and the policy that a worker must have in force to decide about an event, and what
     to do in an outage."""
@@ -129,7 +119,7 @@ class _Demand(msgspec.Struct, frozen=True):
 class RemoteExecutor:
     """Lets the workers of a bus run events, instead of ``local`` or beside it.
 
-    ``explain_missing`` says which of the required hooks are not in force here, and why.
+    ``find_missing`` says which of the required hooks are not in force here, and why.
     """
 
     def __init__(
@@ -137,13 +127,11 @@ class RemoteExecutor:
         local: LocalExecutor,
         remote: RemoteFiring,
         *,
-        rules: Rules,
-        explain_missing: Callable[[Iterable[Required]], Mapping[Required, str]],
+        find_missing: Callable[[Iterable[Required]], Mapping[Required, str]],
     ) -> None:
         self._local = local
         self._remote = remote
-        self._rules = rules
-        self._explain_missing = explain_missing
+        self._find_missing = find_missing
         self._lock = threading.Lock()
         self._unchecked: Counter[str] = Counter()
 
@@ -209,19 +197,19 @@ class RemoteExecutor:
         return self._answer_without_worker(fired, failed.errors[0], "block")
 
     def _find_demand(self, fired: FiredEvent) -> _Demand:
-        rules, meaning = self._rules, self._remote.on_unavailable
+        project, meaning = self._local.project, self._remote.on_unavailable
         try:
-            required, policy = rules.get_required(), rules.get_policy()
-            missing_here = tuple(each.text for each in self._explain_missing(required))
+            required, policy = project.get_settings().required, project.options.policy
+            missing_here = tuple(each.text for each in self._find_missing(required))
         except Exception:
             # The settings could not be read: any hook may be required.
-            return _Demand((), rules.get_policy(), "block" if fired.spec.blockable else meaning)
+            return _Demand((), project.options.policy, "block" if fired.spec.blockable else meaning)
         # If hooks here run anyway, a worker need not have the same ones.
         asked = missing_here
         if not self._remote.besides_local:
             asked = tuple(each.text for each in required)
         unguarded = missing_here if meaning == "local" else asked
-        if fired.spec.blockable and (rules.is_strict() or policy is not None or unguarded):
+        if fired.spec.blockable and (project.in_force.strict or policy is not None or unguarded):
             meaning = "block"
         return _Demand(asked, policy, meaning)
 
@@ -275,11 +263,13 @@ class RemoteExecutor:
     def _build_input(self, fired: FiredEvent) -> tuple[dict[str, Any], list[str]]:
         """Build the input of a request, and list what is cut off; of a model's request and response
         it has only what hooks read."""
-        spec, values, session = fired.spec, fired.values, self._local.session
+        spec, values, project = fired.spec, fired.values, self._local.project
         session_id, transcript = fired.session_id, fired.transcript_path
         given: dict[str, Any] = {
-            "session_id": session.get_session_id() if session_id is None else session_id,
-            "transcript_path": session.get_transcript_path() if transcript is None else transcript,
+            "session_id": project.get_session_id() if session_id is None else session_id,
+            "transcript_path": project.options.transcript_path
+            if transcript is None
+            else transcript,
         }
         if spec.model:
             translator = self._local.get_translator()

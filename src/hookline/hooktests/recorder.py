@@ -13,7 +13,6 @@ import msgspec
 
 from hookline._support.files import write_atomically
 from hookline._support.notices import heard_warnings
-from hookline.config import Config
 from hookline.hooktests.cases import SHORT_FIELDS, SUFFIX, HookTestError
 from hookline.hooktests.comparison import (
     list_tools,
@@ -27,6 +26,7 @@ from hookline.pipeline.answer import Answer, result_document
 from hookline.settings.jsonc import MAX_BYTES
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
+from hookline.translate.choice import AnyTranslator
 from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName, narrow_event
 from hookline.wire.fired import read_fired_event
@@ -199,7 +199,7 @@ def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBe
     if _is_clipped(traced.input) or _is_clipped(traced.output):
         raise HookTestError(f"{traced.id} has values too long for the trace, so parts are missing")
     event = narrow_event(traced.event)
-    translator = Config().get_translator()
+    translator = AnyTranslator()
     payload = {name: value for name, value in traced.input.items() if name not in _BASE_FIELDS}
     cwd = traced.input.get("cwd")
     said = traced.output if isinstance(traced.output, dict) else None

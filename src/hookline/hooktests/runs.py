@@ -1,4 +1,4 @@
-"""Runs tests one after the other in this process, each through a hook system of its own.
+"""Runs tests one after the other in this process, each through an engine of its own.
 
 A hook that did not run because it is not trusted, or does not exist, fails the test: an expectation
 that is met because nothing happened proves nothing.
@@ -16,22 +16,21 @@ from hookline._support.nearest import name_hint
 from hookline._support.notices import heard_warnings
 from hookline._support.places import home_dir
 from hookline._support.problem import Problem
-from hookline.config import Config, PathLike
 from hookline.dialects.matcher import MatchTimeout
+from hookline.engine.engine import Engine
 from hookline.engine.executor import read_named_event
+from hookline.engine.options import LoadOptions
+from hookline.engine.project import Project
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import HookTest, Outcome
 from hookline.hooktests.comparison import Failure, unmet
 from hookline.pipeline.answer import Answer
-from hookline.runner.context import RunContext
-from hookline.settings.reader import SettingsReader, find_project_dir
-from hookline.system import HookSystem
+from hookline.settings.reader import find_project_dir
 from hookline.trace.records import DebugLogger
 from hookline.wire.fired import FiredEvent
-from hookline.wire.hooks import HookSource
 
 # Fires an event and returns the answer.
-Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
+Fire: TypeAlias = Callable[[Engine, FiredEvent], Answer]
 
 _SESSION = "hooktest"
 
@@ -124,8 +123,7 @@ class HookTestRunner:
                 expect=put_places(test.expect, places),
                 env=put_places(test.env, places),
             )
-            load = ProjectConfig.load_alone if self._is_alone else ProjectConfig.load
-            config = load(
+            options = LoadOptions(
                 cwd,
                 project_dir=project,
                 settings_files=self._settings_files,
@@ -137,36 +135,38 @@ class HookTestRunner:
                 trusted=self._trusted,
                 copies=True,
             )
-            assert isinstance(config, ProjectConfig)
-            config.inherited = _read_variables(test.env)
-            tools = config.get_settings().tools
+            # This process does not get the test's variables: they could change where it looks for
+            # the trust store and the user's settings.
+            inherited = _read_variables(test.env)
+            engine = Engine(Project(options, alone=self._is_alone, inherited=inherited))
+            tools = engine.project.get_settings().tools
             fired = read_named_event(test.event_name, test.input, lambda: tools, sdk_objects=False)
-            system = self._prepare_system(test, config, fired)
+            self._prepare(test, engine, fired)
             with heard_warnings() as heard:
-                answer = self._fire(system, fired)
-                document = answer.document(test.event.value, config.get_translator())
+                answer = self._fire(engine, fired)
+                document = answer.document(test.event.value, engine.get_translator())
             return test, answer, document, heard
 
-    def _prepare_system(self, test: HookTest, config: Config, fired: FiredEvent) -> HookSystem:
-        """Make a system with the hooks that the test is about; raises CannotRun."""
-        settings = config.get_settings()
+    def _prepare(self, test: HookTest, engine: Engine, fired: FiredEvent) -> None:
+        """Load the hooks that the test is about; raises CannotRun."""
+        project = engine.project
+        settings = project.get_settings()
         for problem in settings.problems:
             if problem.kind != "untrusted":
                 self._problems[str(problem)] = problem
-        if test.code and not config.trusts_test(test.file):
+        if test.code and not project.trusts_test(test.file):
             # Setting PATH would be enough to make the user's own hooks run anything.
             raise NotTrusted(
                 f"{test.code} that nobody has reviewed, so it did not run; "
                 f"`hookline trust` reviews it, {self._trust_option} runs it"
             )
-        system = config.get_hook_system()
-        if system is None:
+        if project.is_off():
             raise CannotRun(
                 "hooks are disabled in the user's or the system's settings; enable them there"
             )
         with heard_warnings():
-            system.initialize_blocking()
-        entries = system.get_all_hooks()
+            engine.load()
+        entries = engine.registry.get_all_hooks()
         for name in test.hooks or ():
             named = [entry for entry in entries if entry.name == name]
             if not named:
@@ -191,8 +191,7 @@ class HookTestRunner:
             names = ", ".join(dict.fromkeys(held_back))
             are = "is" if len(held_back) == 1 else "are"
             raise NotTrusted(f"{names} {are} not trusted and did not run")
-        system.get_registry().load(chosen)
-        return system
+        engine.registry.load(chosen)
 
 
 def project_of(directory: str, *, claude: bool | None = None) -> str:
@@ -224,30 +223,6 @@ def working_dir(files: Mapping[str, str] | None, otherwise: str) -> Iterator[str
             if content.startswith("#!"):
                 os.chmod(path, 0o755)
         yield scratch
-
-
-class ProjectConfig(Config):
-    """A configuration whose hooks inherit the variables of a test. This process does not get them:
-    they could change where it looks for the trust store and the user's settings."""
-
-    inherited: tuple[tuple[str, str | None], ...] = ()
-
-    @classmethod
-    def load_alone(
-        cls, working_dir: PathLike, *, project_dir: PathLike, **options: Any
-    ) -> "Config":
-        """Load a project's configuration from its own settings only, not from those of the user
-        and the system; options are those of ``load``."""
-        config = cls.load(working_dir, project_dir=project_dir, **options)
-        files = (file for file in config.get_sources() if file.source is HookSource.PROJECT)
-        config._reader = SettingsReader(files)
-        of_claude = (file for file in config._claude_files if file.source is HookSource.PROJECT)
-        config._claude_files = tuple(of_claude)
-        return config
-
-    def run_context(self, session_id: str) -> RunContext:
-        """Return the rules that hooks of one event run under."""
-        return msgspec.structs.replace(super().run_context(session_id), inherited=self.inherited)
 
 
 def _read_variables(env: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:

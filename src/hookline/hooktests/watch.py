@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from hookline._support.places import home_dir
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.hooktests.cases import SUFFIX
 from hookline.settings.reader import find_settings_files
 from hookline.trust.ground import Ground
@@ -46,7 +46,7 @@ class Watched:
         for project in self._projects:
             if self._given is None:
                 settings += [file.path for file in find_settings_files(project, home_dir())]
-            config = Config.load(
+            read = Project.load(
                 project,
                 project_dir=project,
                 settings_files=self._given,
@@ -54,8 +54,8 @@ class Watched:
                 plugins=self._plugins,
             )
             ground = Ground.of(project)
-            entries = config.get_settings().entries
-            settings += config.get_settings_files()
+            entries = read.get_settings().entries
+            settings += read.list_files()
             for entry in entries:
                 if isinstance(entry.hook, CommandHook):
                     with suppress(TrustError):  # an unreadable script runs no test

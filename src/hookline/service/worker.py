@@ -18,10 +18,10 @@ import msgspec
 from hookline._support.notices import warn
 from hookline._support.watch import WatchError
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
-from hookline.config import Config
+from hookline.engine.engine import Engine, ReloadReport, SettingsRefusedError
+from hookline.engine.project import Project
 from hookline.errors import HooklineError
 from hookline.settings.reader import Settings
-from hookline.system import HookSystem, ReloadReport, SettingsRefusedError
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
@@ -64,26 +64,26 @@ class PolicyError(HooklineError):
 
 
 class Worker:
-    """Serves a bus with the hooks of a configuration. It calls ``say`` with news for people, and
+    """Serves a bus with the hooks of a project. It calls ``say`` with news for people, and
     every ``health_seconds`` with its status. ``allow_empty`` lets it start without any hook."""
 
     def __init__(
         self,
         bus: NatsMessageBus,
-        config: Config,
+        project: Project,
         *,
         say: Callable[[str], None] = lambda _text: None,
         health_seconds: float = 60.0,
         allow_empty: bool = False,
     ) -> None:
         self._bus = bus
-        self._config = config
+        self._project = project
         self._say = say
         self._health_seconds = health_seconds
         self._allow_empty = allow_empty
         self._refused_settings = ""
         self._name = f"{socket.gethostname()}:{os.getpid()}"
-        self._system: HookSystem | None = None
+        self._engine: Engine | None = None
         self._ending = asyncio.Event()
         self._ending_at_once = asyncio.Event()
 
@@ -104,11 +104,11 @@ class Worker:
                 )
 
         def policy() -> str:
-            return f"policy {system.get_policy_digest()}"
+            return f"policy {engine.get_policy_digest()}"
 
         bus = self._bus
-        system = HookSystem(
-            self._config,
+        engine = Engine(
+            self._project,
             message_bus=bus,
             watch=True,
             on_reload=hear_reload,
@@ -116,20 +116,20 @@ class Worker:
         )
         try:
             try:
-                system.initialize_blocking()
+                engine.load()
             except WatchError as error:
-                system.dispose()
+                engine.dispose()
                 warn(f"cannot watch the settings, restart the worker after changing them: {error}")
-                system = HookSystem(self._config, message_bus=bus, accept=self._explain_refusal)
-                system.initialize_blocking()
+                engine = Engine(self._project, message_bus=bus, accept=self._explain_refusal)
+                engine.load()
         except SettingsRefusedError as error:
-            system.dispose()
+            engine.dispose()
             raise PolicyError(f"the worker does not start: {error}") from None
-        self._system = system
+        self._engine = engine
         try:
             await bus.connect()
             await bus.answer_workers(lambda: msgspec.to_builtins(self.status()))
-            served = f"{self._describe_count()} of {self._config.get_working_dir()}"
+            served = f"{self._describe_count()} of {self._project.working_dir}"
             self._say(f"serving {served}, {policy()}")
             await self._wait_for_end()
             if bus.state is ConnectionState.CLOSED:
@@ -145,7 +145,7 @@ class Worker:
             await asyncio.wait({draining, hurrying})
             self._say(f"ended: {self.status()}")
         finally:
-            system.dispose()
+            engine.dispose()
             await bus.close()
 
     def status(self) -> WorkerStatus:
@@ -153,7 +153,7 @@ class Worker:
         fields = {
             "worker": self._name,
             "hooks": self._count_active_hooks(),
-            "policy": self._system.get_policy_digest() if self._system is not None else "",
+            "policy": self._engine.get_policy_digest() if self._engine is not None else "",
             "refused_settings": self._refused_settings,
             **self._bus.serving_status(),
         }
@@ -187,7 +187,7 @@ class Worker:
 
     def _count_active_hooks(self) -> int:
         """Count the hooks that may run."""
-        known = self._system.get_all_hooks() if self._system is not None else ()
+        known = self._engine.registry.get_all_hooks() if self._engine is not None else ()
         return sum(entry.enabled and entry.trusted for entry in known)
 
     async def _wait_for_end(self) -> None:

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 from hookline.bus.client import request_hook_execution
 from hookline.bus.messages import HookExecutionResponse, MessageBus, MessageBusType
-from hookline.config import Config
-from hookline.system import HookSystem
+from hookline.contract import Config, HookSystem
 
 Check: TypeAlias = Callable[[MessageBus], Awaitable[None]]
 PairCheck: TypeAlias = Callable[[MessageBus, MessageBus], Awaitable[None]]

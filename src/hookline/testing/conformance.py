@@ -19,16 +19,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hookline.config import Config
+from hookline.contract import Config, HookEventHandler, HookSystem, tool_notification
 from hookline.errors import HooklineError, TranslationError
-from hookline.handler import HookEventHandler
 from hookline.hooktests.comparison import differences
 from hookline.hooktests.runs import replace_texts
 from hookline.pipeline.answer import Answer
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.system import HookSystem
 from hookline.translate.choice import AnyTranslator
-from hookline.triggers import tool_notification
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
 from hookline.wire.hooks import Redaction

@@ -14,7 +14,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -28,20 +28,16 @@ except ImportError as error:
 from hookline._support.escapes import one_line
 from hookline._support.notices import Notice, warn
 from hookline._support.problem import Problem
-from hookline.config import Config, PathLike
+from hookline.engine.engine import Engine
+from hookline.engine.options import LoadOptions, Options, PathLike, Trusted, takes
+from hookline.engine.project import Project
 from hookline.hooks import Hooks
 from hookline.hooktests.cases import SUFFIX, HookTest, Outcome, read_test_file
 from hookline.hooktests.explanation import explain_outcome
-from hookline.hooktests.runs import HookTestRunner, ProjectConfig, project_of
+from hookline.hooktests.runs import HookTestRunner, project_of
 from hookline.pipeline.answer import Answer
-from hookline.system import HookSystem
 from hookline.trace.records import DebugLogger
 from hookline.wire.fired import FiredEvent
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from hookline.config import LoadOptions
 
 TRUST_OPTION = "--hookline-trust"
 _TRUST = "hookline_trust"
@@ -73,9 +69,9 @@ class CheckedHooks(Hooks):
     _warnings: "_Warnings"
 
     @classmethod
-    def check(cls, config: Config, warnings: "_Warnings") -> "CheckedHooks":
-        """The hooks of a configuration, whose warnings go to ``warnings``."""
-        hooks = cls.of(config)
+    def check(cls, engine: Engine, warnings: "_Warnings") -> "CheckedHooks":
+        """The hooks of an engine, whose warnings go to ``warnings``."""
+        hooks = cls.over(engine)
         assert isinstance(hooks, CheckedHooks)
         hooks._warnings = warnings
         return hooks
@@ -103,14 +99,8 @@ class LoadHooks(Protocol):
     trust``) or ``hookline_trust``; ``claude`` has Claude Code's settings read too, and the options
     are those of ``Hooks.load``."""
 
-    def __call__(
-        self,
-        directory: PathLike | None = None,
-        *,
-        trusted: bool | None = None,
-        claude: bool | None = None,
-        **options: "Unpack[LoadOptions]",
-    ) -> CheckedHooks: ...
+    @takes(LoadOptions)
+    def __call__(self, directory: PathLike | None = None, **options: Any) -> CheckedHooks: ...
 
 
 class _Warnings(logging.Handler):
@@ -168,8 +158,8 @@ def _hook_warnings(
 def hooks(_hook_warnings: _Warnings) -> Iterator[CheckedHooks]:
     """Fresh hooks that read no settings: register functions on them (``hooks.on("BeforeTool")
     (guard)``), ask ``hooks.sync.before_tool(…)`` or ``await hooks.before_tool(…)``."""
-    config = Config(debug_logger=DebugLogger(warn=_hook_warnings.tell))
-    hooks = CheckedHooks.check(config, _hook_warnings)
+    options = Options(debug_logger=DebugLogger(warn=_hook_warnings.tell))
+    hooks = CheckedHooks.check(Engine(Project(options)), _hook_warnings)
     yield hooks
     hooks.close()
 
@@ -182,23 +172,21 @@ def load_hooks(request: pytest.FixtureRequest, _hook_warnings: _Warnings) -> Ite
     def load(
         directory: PathLike | None = None,
         *,
-        trusted: bool | None = None,
+        trusted: Trusted | None = None,
         claude: bool | None = None,
-        **options: "Unpack[LoadOptions]",
+        **options: Any,
     ) -> CheckedHooks:
         here = os.path.abspath(directory or request.path.parent)
-        load = (
-            ProjectConfig.load if _reads_user_settings(request.config) else ProjectConfig.load_alone
-        )
         options.setdefault("debug_logger", DebugLogger(warn=_hook_warnings.tell))
-        config = load(
+        loading = LoadOptions(
             here,
             project_dir=project_of(here, claude=claude),
             trusted=_trusts(request.config) if trusted is None else trusted,
             claude=claude,
             **options,
         )
-        hooks = CheckedHooks.check(config, _hook_warnings)
+        project = Project(loading, alone=not _reads_user_settings(request.config))
+        hooks = CheckedHooks.check(Engine(project), _hook_warnings)
         loaded.append(hooks)
         return hooks
 
@@ -337,11 +325,11 @@ def _reads_user_settings(config: pytest.Config) -> bool:
     return bool(config.getini(_USER_SETTINGS))
 
 
-def _fire(system: HookSystem, fired: FiredEvent) -> Answer:
+def _fire(engine: Engine, fired: FiredEvent) -> Answer:
     """Fire an event to its end, async hooks included."""
     try:
-        answer = system.execute_blocking(fired)
-        system.wait_for_background()
+        answer = engine.execute_blocking(fired)
+        engine.wait_for_background()
         return answer
     finally:
-        system.dispose()
+        engine.dispose()

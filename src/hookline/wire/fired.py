@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hookline.errors import InvalidPayloadError
-from hookline.wire.events import EVENTS, EventName, EventSpec
+from hookline.wire.events import EVENTS, EventName, EventSpec, narrow_trigger
 from hookline.wire.tools import name_mcp_tool
 from hookline.wire.validators import ALIASES, read_values
 
@@ -87,6 +87,30 @@ class FiredEvent(msgspec.Struct, frozen=True):
     def field(self, name: str) -> Any:
         """Return the value of one of the event's own fields, None if it has no such field."""
         return dict(zip(_list_fields(self.event), self.values, strict=False)).get(name)
+
+
+# Event -> the place of its target among its values.
+_TARGETS: dict[str, int] = {
+    event: (*spec.required, *spec.optional).index(spec.target)
+    for event, spec in EVENTS.items()
+    if spec.target is not None
+}
+
+
+def make_fired_event(
+    event: EventName,
+    values: tuple[Any, ...],
+    session_id: str | None = None,
+    transcript_path: str | None = None,
+) -> FiredEvent:
+    """Make an event of hookline's own from the values of its fields; raises InvalidPayloadError
+    for an unknown trigger."""
+    place, target = _TARGETS.get(event), ""
+    if place is not None:
+        if (spec := EVENTS[event]).trigger is not None:
+            values = (narrow_trigger(spec, values[0]),)
+        target = values[place] or ""
+    return FiredEvent(event, target, values, {}, session_id, transcript_path)
 
 
 def _list_fields(event: EventName) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline._support.places import managed_settings_file, system_settings_file
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.settings.reader import Settings
 
 PROJECT_FILE = ".claude/settings.json"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookline._support.places import user_state_dir
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.hooks import Hooks
 from hookline.wire.hooks import CommandHook, HookSource
 from tests.dialects.claude.claude import (
@@ -40,7 +40,7 @@ def test_code_names_plugins_and_their_hooks_are_the_users(tmp_path: Path) -> Non
         assert hook.plugin_data == data
         assert not os.path.exists(data)
         assert (entry.file, entry.line) == (str(folder / "hooks/hooks.json"), 1)
-        assert config.why_untrusted(hook) is None
+        assert config.project.why_untrusted(hook) is None
 
 
 BARE = hooks("bare")["hooks"]
@@ -204,12 +204,12 @@ def test_a_plugin_that_breaks_keeps_what_it_last_said(tmp_path: Path) -> None:
     config = Config.load(tmp_path, plugins=[folder])
     assert names(config.get_settings()) == ["user a"]
     file = folder / "hooks/hooks.json"
-    assert str(file) in config.get_settings_files()
+    assert str(file) in config.project.list_files()
     file.write_text("{")
-    settings = config.read_settings()
+    settings = config.project.read_settings()
     assert (names(settings), kinds(settings)) == (["user a"], ["bad-plugin"])
     write(file, hooks("b"))
-    settings = config.read_settings()
+    settings = config.project.read_settings()
     assert (names(settings), kinds(settings)) == (["user b"], [])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.config import Config
+from hookline.contract import Config
 from hookline.dialects.tools import TOOLS, ToolAlias
 from hookline.hooks import Hooks
 from hookline.settings.reader import find_project_dir
@@ -28,6 +28,7 @@ from tests.dialects.claude.claude import (
     user_file,
     write,
 )
+from tests.eleven import rules_of
 from tests.harness.scratch import Project
 
 
@@ -46,7 +47,7 @@ OF_PROJECT = ALL[:2]
 
 
 def unread(project: Path, **options: Any) -> list[str]:
-    return Config.load(project, **options).get_unread()
+    return Config.load(project, **options).project.find_unread()
 
 
 def test_nothing_of_it_is_read_until_somebody_asks(everywhere: Path) -> None:
@@ -213,7 +214,7 @@ def test_a_broken_file_keeps_its_last_good_version(project: Project) -> None:
     config = Config.load(project.path, trusted=True, claude=True)
     assert names(config.get_settings()) == ["project a"]
     file.write_text("{")
-    settings = config.read_settings()
+    settings = config.project.read_settings()
     assert (names(settings), kinds(settings)) == (["project a"], ["not-json"])
 
 
@@ -240,7 +241,7 @@ def test_variables_of_a_project_reach_its_own_hooks_and_others_reach_all(
         "shared": {"A": "local", "P": "1"},
         **dict.fromkeys(("mine", "managed", "plugged"), of_others),
     }
-    assert config.run_context("s").shared_env == of_others
+    assert rules_of(config).shared_env == of_others
 
 
 def test_a_variable_that_no_process_can_have_is_a_problem(project: Project) -> None:
@@ -333,7 +334,7 @@ def test_hosts_of_a_private_network_are_for_the_user_and_the_system_to_name(
     write(own_user_file(), {"security": {"privateHookHosts": ["a", "b"]}})
     write(system_file(), {"security": {"privateHookHosts": ["b", "c"]}})
     config = Config.load(project.path, trusted=True)
-    assert config.run_context("s").private_hosts == ("a", "b", "c")
+    assert rules_of(config).private_hosts == ("a", "b", "c")
     assert kinds(config.get_settings()) == ["overreach"]
 
 
@@ -366,7 +367,7 @@ def test_code_declares_tools_for_matchers_and_events(project: Project) -> None:
     config = Config.load(project.path, claude=True, tools={"my_shell": alias})
     assert matched(config, "my_shell") == matched(config, "run_shell_command") == ["guard"]
     assert matched(config, "other") == []
-    tools = config.run_context("s").tools
+    tools = rules_of(config).tools
     assert tools is not None
     assert (tools["my_shell"], tools["read_file"]) == (alias, TOOLS["read_file"])
 
@@ -377,7 +378,7 @@ def test_settings_declare_tools_by_name_or_whole(project: Project) -> None:
     declared = {"a": "Bash", "b": whole, "bad": 7, "worse": {"fields": {}}, "c": {"name": "Read"}}
     write(own_user_file(), {"hooks": {"tools": declared}})
     config = Config.load(project.path, claude=True)
-    tools = config.run_context("s").tools or {}
+    tools = rules_of(config).tools or {}
     shell = TOOLS["run_shell_command"]
     assert tools["a"] == ToolAlias("Bash", response=shell.response)
     assert tools["b"] == ToolAlias(
@@ -428,7 +429,7 @@ def test_a_project_declares_only_what_nobody_else_knows(project: Project) -> Non
     config = Config.load(project.path, claude=True, trusted=True, tools=coded)
     for tool in ("mine", "coded", "new", "run_shell_command", "Bash"):
         assert matched(config, tool) == ["guard"], tool
-    tools = config.run_context("s").tools or {}
+    tools = rules_of(config).tools or {}
     assert not {"Bash", "mcp__a__b"} & set(tools)
     problems = [p for p in config.get_settings().problems if p.kind == "overreach"]
     refused = [problem.path[-1] for problem in problems]
@@ -444,26 +445,26 @@ def test_the_systems_word_on_a_tool_stands_and_a_reload_keeps_the_matchers_dicti
     config = Config.load(project.path, claude=True)
     before, entries = config.get_settings(), config.get_settings().entries
     assert [entry.matches("x") for entry in entries] == [True]
-    tools = config.run_context("s").tools
+    tools = rules_of(config).tools
     write(own_user_file(), {})
-    config.read_settings()
-    assert config.run_context("s").tools is tools
+    config.project.read_settings()
+    assert rules_of(config).tools is tools
     assert [entry.matches("y") for entry in entries] == [False]
-    config.keep_settings(before)
+    config.project.keep_settings(before)
     assert [entry.matches("y") for entry in entries] == [True]
 
 
 def test_without_a_hook_of_its_dialect_there_are_no_tools(project: Project) -> None:
     project.settings({**NATIVE, "claude": True})
     config = Config.load(project.path, trusted=True, tools={"x": ToolAlias("Bash")})
-    context = config.run_context("s")
+    context = rules_of(config)
     assert (context.tools, context.shared_env) == (None, {})
 
 
 _LOADED = """
 import sys
-from hookline.config import Config
-Config.load(sys.argv[1], trusted=True, claude=sys.argv[2] == "claude").run_context("s")
+from hookline.contract import Config
+Config.load(sys.argv[1], trusted=True, claude=sys.argv[2] == "claude").get_settings()
 print(*sorted(name for name in sys.modules if "claude" in name or name.endswith("dialects.tools")))
 """
 

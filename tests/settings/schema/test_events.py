@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from hookline.config import Config
+from hookline.contract import Config, HookSystem
 from hookline.dialects.claude.names import MAPPED_EVENTS
 from hookline.errors import UnknownEventError
 from hookline.settings.schema import (
@@ -20,7 +20,6 @@ from hookline.settings.schema import (
     find_event,
 )
 from hookline.settings.schema.events import INPUTS, MODEL_MEANINGS
-from hookline.system import HookSystem
 from hookline.wire import inputs, model
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.outputs import DECISION_WORDS, SPECIFIC_FIELDS, TOP_LEVEL_FIELDS

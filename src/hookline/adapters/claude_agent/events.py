@@ -58,7 +58,7 @@ from hookline.dialects.tools import (
     split_mcp_name,
 )
 from hookline.errors import HooklineError, describe
-from hookline.hooks import Face, failing_closed, find_files, heard_by, worded_as
+from hookline.hooks import Face
 from hookline.pipeline.answer import Answer
 from hookline.wire import codec
 from hookline.wire.claude_events import ClaudeEventName
@@ -126,8 +126,8 @@ class _Session:
         # The options of the client that has the session now.
         self.options = options
         hooks = conversation.hooks
-        self.face: Face = heard_by(
-            failing_closed(hooks) if blocks_failures else hooks, self._tell_user
+        self.face = Face(
+            msgspec.structs.replace(hooks.view, closed=blocks_failures, hear=self._tell_user)
         )
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[CallKey, _Call] = OrderedDict()
@@ -137,6 +137,10 @@ class _Session:
         self.announced: list[tuple[tuple[str, bytes], Answer]] = []
         self.stop: str | None = None
         self._is_stop_told = False
+
+    def add_original(self, event: HookEventName, given: Event) -> Face:
+        """Return the events of the session, with Claude Code's own form of this one."""
+        return Face(msgspec.structs.replace(self.face.view, original={event: given}))
 
     async def _tell_user(self, answer: Answer) -> None:
         """Pass a hook's message to the user: through Claude Code where it can, else as a
@@ -271,7 +275,7 @@ class Guard:
         these sources, or of all if None."""
         read = {"project", "local", "user"} if sources is None else {*sources}
         named = {HookSource.PROJECT: {"project", "local"}, HookSource.USER: {"user"}}
-        files = find_files(self._hooks, "claude")
+        files = self._hooks.view.find_files("claude")
         return [file for source, file in files if named.get(source, set()) & read]
 
     def must_block(self) -> bool:
@@ -571,7 +575,7 @@ class Guard:
             return refuse_prompt(refusal)
         await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
-        opened = await turn.open(worded_as(session.face, HookEventName.BEFORE_AGENT, given))
+        opened = await turn.open(session.add_original(HookEventName.BEFORE_AGENT, given))
         # A prompt may come during another turn, which goes on without it if hooks refuse it.
         if opened.stop:
             # Claude Code itself tells the user why.
@@ -602,7 +606,7 @@ class Guard:
             turn = session.turn = TurnGate(session.conversation, "")
         if given["stop_hook_active"]:
             turn.sent_back = max(turn.sent_back, 1)
-        face = worded_as(session.face, HookEventName.AFTER_AGENT, given)
+        face = session.add_original(HookEventName.AFTER_AGENT, given)
         closed = await turn.close(face, given.get("last_assistant_message") or "")
         for text in closed.texts:
             session.conversation.keep(text)
@@ -629,7 +633,7 @@ class Guard:
         return NOTHING
 
     async def _fire_pre_compress(self, session: _Session, given: Event) -> Output:
-        face = worded_as(session.face, HookEventName.PRE_COMPRESS, given)
+        face = session.add_original(HookEventName.PRE_COMPRESS, given)
         answer = await face.pre_compress(given["trigger"])
         told = answer.system_message
         output: Output = {"systemMessage": told} if told else {}
@@ -639,7 +643,7 @@ class Guard:
 
     async def _fire_notification(self, session: _Session, given: Event) -> Output:
         kind = given.get("notification_type")
-        await worded_as(session.face, HookEventName.NOTIFICATION, given).notification(
+        await session.add_original(HookEventName.NOTIFICATION, given).notification(
             given["message"],
             notification_type="ToolPermission" if kind == "permission_prompt" else kind,
         )

@@ -18,9 +18,9 @@ from hookline.adapters.genai import rest
 from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
 from hookline.agent.providers.genai import GenAIConversation
 from hookline.calls.model import RESPONSE_HIDDEN
+from hookline.engine.engine import run_blocking
 from hookline.errors import HooklineError, TranslationError
 from hookline.hooks import Face
-from hookline.system import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName

@@ -16,7 +16,7 @@ import msgspec
 from hookline.cli.failures import CommandError
 from hookline.cli.options import COMMON, Option, Options, flag, load_verb
 from hookline.cli.screen import Screen
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire.events import HookEventName
 
@@ -148,14 +148,14 @@ def _find_names(words: Sequence[str]) -> list[str]:
     settings = [file for file in values("--settings") if os.path.isfile(file)]
     if not os.path.isdir(cwd[0]):
         return []
-    config = Config.load(
+    project = Project.load(
         cwd[0],
         settings_files=settings or None,
         claude="--claude" in words or None,
         plugins=[folder for folder in values("--plugin") if os.path.isdir(folder)],
     )
     is_meant = _FOR.get(words[0]) if words else None
-    entries = config.get_settings().entries
+    entries = project.get_settings().entries
     names = (entry.name for entry in entries if is_meant is None or is_meant(entry))
     shown = [name for name in dict.fromkeys(names) if name.isprintable()]
     # Without a -- before it, such a name would be read as an option.

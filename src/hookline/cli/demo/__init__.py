@@ -136,10 +136,10 @@ def run(options: Options, screen: Screen) -> int:
         interpreter = os.path.dirname(sys.executable)
         os.environ["PATH"] = os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)])
         hooks, agent = make_watched_agent(project, settings, provider, prompt, tell)
-        if hooks.config.get_hook_system() is None:
+        if hooks.is_off():
             raise CommandError("the settings disable hooks, so there is nothing to show")
         if not options.json:
-            number = count(len(hooks.config.get_settings().entries), "hook")
+            number = count(len(hooks.view.engine.project.get_settings().entries), "hook")
             screen.line(f"An agent works in a scratch project, on {on}.")
             screen.line(f"Real scripts watch it, and what they decide takes effect: {number}.")
         run_on_asyncio(_play(agent, provider, prompt))

@@ -10,7 +10,7 @@ from hookline.cli.options import SOURCES, TRUST, Option, Options, event_options,
 from hookline.cli.progress import Progress
 from hookline.cli.screen import Screen, count, shown_path
 from hookline.cli.test.report import make_document, show_outcome, show_sum
-from hookline.config import Config
+from hookline.engine.project import Project
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import (
     PASSED_BY,
@@ -84,7 +84,7 @@ def _run_tests(options: Options, screen: Screen) -> int:
     if options.trust is None and options.settings is None:
         for project in dict.fromkeys(map(project_of, _list_folders(options, places))):
             load = {"project_dir": project, "copies": True, **find_sources(options)}
-            tell_copies(screen, Config.load(project, **load), json=options.json)
+            tell_copies(screen, Project.load(project, **load), json=options.json)
     for test in tests:
         with Progress(sys.stderr) as progress:
             progress.show(f"  {test.name} …")

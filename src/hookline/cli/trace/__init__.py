@@ -157,13 +157,13 @@ def _show_one(options: Options, screen: Screen, entries: Iterable[Entry]) -> Non
 def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], str]:
     """Where the settings of the folder that the event was fired in have its hooks today, by source
     and name; the log does not tell where they were."""
-    from hookline.config import Config
+    from hookline.engine.project import Project
 
     cwd = event.input.get("cwd") if isinstance(event.input, dict) else None
     if not isinstance(cwd, str) or not os.path.isdir(cwd):
         return {}
     try:
-        entries = Config.load(cwd, **find_sources(options)).get_settings().entries
+        entries = Project.load(cwd, **find_sources(options)).get_settings().entries
     except (OSError, HooklineError):
         # Settings that cannot be read today tell nothing of the event.
         return {}
@@ -276,9 +276,9 @@ def _warn_if_off(options: Options, screen: Screen, log: TraceLog) -> None:
 
 
 def _is_on(options: Options) -> bool:
-    from hookline.config import Config
+    from hookline.engine.project import Project
 
-    settings = Config.load(options.cwd, **find_sources(options)).get_settings()
+    settings = Project.load(options.cwd, **find_sources(options)).get_settings()
     return is_trace_wanted(default=settings.trace)
 
 

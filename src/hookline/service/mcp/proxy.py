@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from hookline._support.notices import warn
 from hookline.calls.tool import ConfirmationRequest, FollowingTool, ToolInput
+from hookline.contract import tool_notification
 from hookline.dialects.matcher import Match
 from hookline.errors import describe
-from hookline.hooks import Hooks, face_of
+from hookline.hooks import Face, Hooks
 from hookline.service.mcp.calls import (
     CAPABILITIES,
     Call,
@@ -50,7 +51,6 @@ from hookline.service.mcp.questions import InputNeeded, Questions
 from hookline.service.mcp.results import Reply, apply_outcome, read_reply, refuse
 from hookline.service.mcp.server import Server, ServerGone
 from hookline.service.mcp.tools import Identity, Tools
-from hookline.triggers import tool_notification
 from hookline.wire.codec import MAX_DEPTH, is_json
 from hookline.wire.events import HookEventName, SessionEndReason, SessionStartSource
 
@@ -115,7 +115,7 @@ class Proxy:
         identity: Identity,
         allows: Match | None = None,
     ) -> None:
-        self._hooks, self._face = hooks, face_of(hooks, blocking=False)
+        self._hooks, self._face = hooks, Face(hooks.view.heard)
         self._tools = Tools(hooks, identity, allows)
         self._listing = Listing(server, self._ask_server)
         self._server = server

@@ -84,7 +84,7 @@ async def in_all_ways(work: Path, hooks: Json, firing: Firing) -> tuple[set[byte
 
 
 @pytest.mark.requirement("DELTA-HEVT-001", "DELTA-HPAY-003", "DELTA-HBUS-002", "INV-4")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 async def test_hooks_read_the_same_bytes_whichever_way_they_are_called(
     project: Project, firing: Firing
 ) -> None:

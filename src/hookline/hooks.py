@@ -42,7 +42,8 @@ from hookline.calls.tool import (
 )
 from hookline.calls.wrap import OnBlock, wrap_function
 from hookline.config import Config, PathLike
-from hookline.engine.executor import deny_failed, find_named_event, is_exhausted, read_named_event
+from hookline.dialects.events import find_named_event, read_named_event
+from hookline.engine.executor import deny_failed, is_exhausted
 from hookline.errors import describe
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.system import run_blocking
@@ -56,7 +57,7 @@ from hookline.wire.events import (
     narrow_event,
     narrow_trigger,
 )
-from hookline.wire.fired import FiredEvent
+from hookline.wire.fired import FiredEvent, Original
 from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
@@ -221,9 +222,9 @@ class _ClosedEngine(_OuterEngine):
 
 
 class _WordedEngine(_OuterEngine):
-    """An engine that adds Claude Code's own form of an event to events of that name."""
+    """An engine that adds an event as the host worded it to events of that name."""
 
-    def __init__(self, engine: _Engine, event: EventName, original: Mapping[str, Any]) -> None:
+    def __init__(self, engine: _Engine, event: EventName, original: Original) -> None:
         super().__init__(engine)
         self._event, self._original = event, original
 
@@ -370,10 +371,8 @@ class Face:
         event = None
         try:
             event = find_named_event(name)
-            from hookline.dialects.claude.payloads import read_claude_event
-
-            tools = self._engine.config.get_tools()
-            fired = read_claude_event(name, self._add_session(fields), tools)
+            given, get_tools = self._add_session(fields), self._engine.config.get_tools
+            fired = read_named_event(name, given, get_tools, dialect="claude")
         except Exception as error:
             return self._engine.fail(error, FiredEvent(event) if event else None)
         return await self._engine.execute(fired)
@@ -389,7 +388,7 @@ class Face:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
-        original: Mapping[str, Any] | None = None,
+        original: Original | None = None,
         approved: bool = False,
     ) -> ToolGate:
         """Do the first half of ``run_tool``, for callers who run the tool themselves.
@@ -397,8 +396,8 @@ class Face:
         ``gate.refusal`` is the result to use if the tool must not run, else None; ``gate.input``
         is the input to run it with. Call ``gate.finish()`` with the tool's result afterwards;
         ``read`` turns that result into a ``ToolResult``. ``answered`` is the BeforeTool output of
-        an earlier attempt at this call, which is not fired again; ``original`` is the event in
-        Claude Code's own form. With ``approved`` the user has allowed the call and is not asked.
+        an earlier attempt at this call, which is not fired again; ``original`` is the event as
+        the host worded it. With ``approved`` the user has allowed the call and is not asked.
         """
         call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None or original is not None or approved:
@@ -916,7 +915,7 @@ class SyncHooks:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
-        original: Mapping[str, Any] | None = None,
+        original: Original | None = None,
         approved: bool = False,
     ) -> SyncToolGate:
         """Do the first half of ``run_tool``, for callers who run the tool themselves."""
@@ -966,8 +965,8 @@ def face_of(hooks: HookSession, *, blocking: bool) -> Face:
     return Face(face._engine.heard, face._session_id, face._transcript_path)
 
 
-def worded_as(face: Face, event: EventName, original: Mapping[str, Any]) -> Face:
-    """Return a face that adds Claude Code's own form of the event to events of that name."""
+def worded_as(face: Face, event: EventName, original: Original) -> Face:
+    """Return a face that adds an event as the host worded it to events of that name."""
     engine = _WordedEngine(face._engine, event, original)
     return Face(engine, face._session_id, face._transcript_path)
 
@@ -992,7 +991,7 @@ def place_of(hooks: HookSession) -> tuple[str, str]:
 
 
 def find_tools(hooks: HookSession) -> "Mapping[str, ToolAlias] | None":
-    """Return how the host's tools map to Claude Code's, None if it declares none."""
+    """Return what the host's tools are in other dialects, None if it declares none."""
     try:
         return hooks._engine.config.get_tools()
     except Exception:

@@ -43,7 +43,7 @@ def compact(value: object) -> bytes:
 
 
 @pytest.mark.requirement("DELTA-HPAY-003", "INV-4")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 async def test_a_hook_reads_exactly_these_bytes(project: Project, firing: Firing) -> None:
     system = await started(project.path, on_every_event(TAP), transcript_path="/t.json")
     before = datetime.now(UTC)

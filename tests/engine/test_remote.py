@@ -62,7 +62,7 @@ async def agent_of(work: Path, bus: Any, hooks: Json | None = None, **options: A
     return await started(work, hooks, remote_bus=bus, remote_timeout=20, **options)
 
 
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 async def test_remote_hooks_read_the_same_bytes_as_those_here(
     project: Project, bus: NatsMessageBus, firing: Firing
 ) -> None:

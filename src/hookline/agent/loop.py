@@ -24,7 +24,7 @@ from hookline.agent.turns import (
 )
 from hookline.calls.tool import Confirm, ConfirmationRequest
 from hookline.config import Config
-from hookline.dialects.claude.transcript import TranscriptWriter
+from hookline.dialects.transcript import TranscriptWriter
 from hookline.errors import describe
 from hookline.hooks import (
     HookSession,
@@ -60,7 +60,7 @@ class Agent:
 
     ``notify``, plain or async, gets each system message of a hook that the user should see.
     ``history`` is that of an earlier session, with any provider. ``transcript`` is a file that
-    the conversation is written to, as Claude Code does, for hooks to read. ``exports`` are the
+    the conversation is written to, for hooks to read. ``exports`` are the
     variables that SessionStart hooks set for the session's commands: a tool that runs commands
     adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
     judge.

@@ -120,7 +120,7 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
         text = site.raw.config.get("if")
         if not site.file.is_claude or not isinstance(text, str) or not text:
             continue
-        from hookline.dialects.claude.names import CALL_EVENTS
+        from hookline.dialects.claude.events import CALL_EVENTS
         from hookline.dialects.claude.rules import Rule, read_rule
 
         at, key = ("if",), site.raw.key
@@ -142,7 +142,7 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
 def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     """True if the matcher picks the tool of a rule, or picks no known tool."""
     from hookline.dialects.claude.rules import Rule, covers
-    from hookline.dialects.tools import claude_names
+    from hookline.dialects.claude.tools import claude_names
 
     if tool.startswith(("mcp__", "*")):
         return True

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from hookline.dialects import DIALECTS
 from hookline.dialects.claude import ClaudeDialect
-from hookline.dialects.claude.names import EVENT_NAMES
-from hookline.dialects.matcher import MatchTimeout, may_name_mcp_tools
-from hookline.dialects.tools import TOOLS, ToolAlias
+from hookline.dialects.claude.events import EVENT_NAMES
+from hookline.dialects.claude.tools import TOOLS
+from hookline.dialects.matcher import MatchTimeout
+from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
 from hookline.settings.definitions import Origin, Parsed, parse_hooks
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
-from hookline.wire.fired import Facts, FiredEvent, Target
+from hookline.wire.fired import Facts, FiredEvent, Original, Target
 from hookline.wire.hooks import CommandHook, HookSource
 
 CLAUDE = ClaudeDialect()
@@ -269,11 +270,14 @@ def test_an_event_says_which_server_has_its_tool(
 def test_an_event_of_claudes_own_wording_is_matched_by_it() -> None:
     original = {"tool_name": "NotebookEdit", "tool_input": {}}
     fired = FiredEvent(
-        HookEventName.BEFORE_TOOL, "replace", ("replace", {}), facts=Facts(original=original)
+        HookEventName.BEFORE_TOOL,
+        "replace",
+        ("replace", {}),
+        facts=Facts(original=Original("claude", original)),
     ).matched
     assert matches("BeforeTool", "NotebookEdit", fired)
     assert not matches("BeforeTool", "Edit", fired)
-    facts = Facts(original={"source": "fork"})
+    facts = Facts(original=Original("claude", {"source": "fork"}))
     started = FiredEvent(HookEventName.SESSION_START, "resume", ("resume",), facts=facts).matched
     assert started == "resume"
     assert matches("SessionStart", "fork", started)
@@ -307,10 +311,10 @@ def test_a_plan_is_made_for_both_names_of_a_tool_and_kept_for_both() -> None:
 
 
 def test_only_a_list_without_tools_of_servers_cannot_pick_one() -> None:
-    assert not may_name_mcp_tools("Edit|Write")
-    assert may_name_mcp_tools("Edit|mcp__db__drop")
-    assert may_name_mcp_tools("__drop$")
-    assert may_name_mcp_tools(None)
+    assert not CLAUDE.may_name_mcp_tools("Edit|Write")
+    assert CLAUDE.may_name_mcp_tools("Edit|mcp__db__drop")
+    assert CLAUDE.may_name_mcp_tools("__drop$")
+    assert CLAUDE.may_name_mcp_tools(None)
 
 
 @pytest.mark.parametrize(

@@ -50,20 +50,15 @@ from hookline.calls.tool import (
     may_permit,
     text_of,
 )
-from hookline.dialects.tools import (
-    ShownCall,
-    read_blocks,
-    read_mcp_context,
-    show_as_host,
-    split_mcp_name,
-)
+from hookline.dialects.claude.events import NAME, ClaudeEventName
+from hookline.dialects.claude.tools import show_as_host
+from hookline.dialects.tools import ShownCall, read_blocks, read_mcp_context, split_mcp_name
 from hookline.errors import HooklineError, describe
 from hookline.hooks import Face, failing_closed, find_files, heard_by, worded_as
 from hookline.pipeline.answer import Answer
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import HookEventName
-from hookline.wire.fired import Target
+from hookline.wire.fired import Original, Target
 from hookline.wire.hooks import HookSource
 
 Event: TypeAlias = Mapping[str, Any]
@@ -326,7 +321,7 @@ class Guard:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
             return deny_call(f"hooks cannot read this call, so it did not run: {error}")
-        target = Target(shown.name, given["tool_name"])
+        target = Target(shown.name, given["tool_name"], NAME)
         if session.options.can_use_tool is not None and self._hooks.may_answer(
             ClaudeEventName.PERMISSION_REQUEST, target
         ):
@@ -340,7 +335,7 @@ class Guard:
             confirm=lambda _request: True,
             mcp_context=read_mcp_context(given),
             call_id=given["tool_use_id"],
-            original=given,
+            original=Original(NAME, given),
         )
         if gate.refusal is not None:
             denied = deny_call(text_of(gate.refusal.llm_content))
@@ -390,7 +385,7 @@ class Guard:
 
     async def _fire_after_tool(self, session: _Session, given: Event) -> Output:
         ran = show_as_host(given["tool_name"], given["tool_input"])
-        target = Target(ran.name, given["tool_name"])
+        target = Target(ran.name, given["tool_name"], NAME)
         key = session.find_call(given["tool_use_id"], given["tool_name"], given["tool_input"])
         call = None if key is None else session.calls.pop(key)
         if call is None:
@@ -414,7 +409,7 @@ class Guard:
                 f"AfterTool hooks do not see the background output of {given['tool_name']}: Claude "
                 "Code sends it as a prompt, to BeforeAgent hooks"
             )
-        outcome = await gate.finish(result=_read_result(given, ran), original=given)
+        outcome = await gate.finish(result=_read_result(given, ran), original=Original(NAME, given))
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]
             session.face.warn(
@@ -545,7 +540,7 @@ class Guard:
         it, None if Claude Code asks."""
         event, tool_input = ClaudeEventName.PERMISSION_REQUEST, given["tool_input"]
         shown = show_as_host(given["tool_name"], tool_input)
-        if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"])):
+        if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"], NAME)):
             return None
         answer = await session.face.fire_claude_event(event.value, given)
         if answer.blocked:
@@ -571,7 +566,9 @@ class Guard:
             return refuse_prompt(refusal)
         await session.start()
         turn = TurnGate(session.conversation, given["prompt"])
-        opened = await turn.open(worded_as(session.face, HookEventName.BEFORE_AGENT, given))
+        opened = await turn.open(
+            worded_as(session.face, HookEventName.BEFORE_AGENT, Original(NAME, given))
+        )
         # A prompt may come during another turn, which goes on without it if hooks refuse it.
         if opened.stop:
             # Claude Code itself tells the user why.
@@ -602,7 +599,7 @@ class Guard:
             turn = session.turn = TurnGate(session.conversation, "")
         if given["stop_hook_active"]:
             turn.sent_back = max(turn.sent_back, 1)
-        face = worded_as(session.face, HookEventName.AFTER_AGENT, given)
+        face = worded_as(session.face, HookEventName.AFTER_AGENT, Original(NAME, given))
         closed = await turn.close(face, given.get("last_assistant_message") or "")
         for text in closed.texts:
             session.conversation.keep(text)
@@ -629,7 +626,7 @@ class Guard:
         return NOTHING
 
     async def _fire_pre_compress(self, session: _Session, given: Event) -> Output:
-        face = worded_as(session.face, HookEventName.PRE_COMPRESS, given)
+        face = worded_as(session.face, HookEventName.PRE_COMPRESS, Original(NAME, given))
         answer = await face.pre_compress(given["trigger"])
         told = answer.system_message
         output: Output = {"systemMessage": told} if told else {}
@@ -639,7 +636,9 @@ class Guard:
 
     async def _fire_notification(self, session: _Session, given: Event) -> Output:
         kind = given.get("notification_type")
-        await worded_as(session.face, HookEventName.NOTIFICATION, given).notification(
+        await worded_as(
+            session.face, HookEventName.NOTIFICATION, Original(NAME, given)
+        ).notification(
             given["message"],
             notification_type="ToolPermission" if kind == "permission_prompt" else kind,
         )

@@ -23,6 +23,7 @@ from hookline.dialects.claude.answer_schema import (
     read_decisions,
     weigh,
 )
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.dialects.claude.inputs import name_event
 from hookline.dialects.claude.rewrites import read_result, restore_input
 from hookline.dialects.document import EventDocument
@@ -35,7 +36,6 @@ from hookline.dialects.stdout import (
 )
 from hookline.errors import HooklineError
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 
 # Plain text on stdout is added to what the model reads on these.
 TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})

@@ -447,6 +447,8 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
                 f"hooks rejected the result of {call.name} or stopped the loop after it, "
                 f"but its exception still goes on to the caller: {outcome.text}"
             )
+        elif outcome.added:
+            _add_to_error(error, outcome.added)
         raise
     return await gate.finish(result=value)
 
@@ -509,6 +511,16 @@ def _make_stop(reason: str) -> ToolResult:
 
 def _make_block(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
+
+
+def _add_to_error(error: Exception, text: str) -> None:
+    """Add a text to the message of an exception, which is what a model reads of a tool that raised;
+    as a note to one that writes its message itself."""
+    message = str(error)
+    if error.args and error.args[0] == message and text not in message:
+        error.args = (f"{message}\n\n{text}", *error.args[1:])
+    else:
+        error.add_note(text)
 
 
 def _add_message(result: ToolResult, answer: Answer) -> ToolResult:

@@ -24,11 +24,6 @@ _UNSUPPORTED: tuple[tuple[str, object, Severity, str, str], ...] = (
         "write the command for bash",
     ),
     (
-        *("asyncRewake", True, Severity.WARNING),
-        "asyncRewake is not supported: the hook runs as async and does not wake the agent",
-        "remove asyncRewake if the agent must wait for the answer",
-    ),
-    (
         *("once", True, Severity.HINT),
         "once works only in the frontmatter of a skill; the hook runs every time",
         "remove it",

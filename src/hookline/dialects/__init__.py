@@ -56,6 +56,8 @@ class Dialect(Protocol):
     has_conditions: bool
     # The fields that make a hook run in the background.
     background_keys: tuple[str, ...]
+    # The one of them that queues stderr for the model if the hook exits with 2; "" if none does.
+    wake_key: str
     # The settings keys of events on which plain text on stdout is context for the model.
     text_events: frozenset[str]
     # The variable that names a file for a hook's exports, on which events; "" if it has none.
@@ -124,7 +126,12 @@ class Dialect(Protocol):
         ...
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",
+        strict: bool = False,
     ) -> HookAnswer:
         """Read the answer of a hook that returns only an object: a function or a server."""
         ...

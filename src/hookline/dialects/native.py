@@ -88,6 +88,7 @@ class NativeDialect:
     time_unit = "milliseconds"
     has_conditions = False
     background_keys: tuple[str, ...] = ("async",)
+    wake_key = ""
     text_events = frozenset[str]()
     env_file = ""
     env_file_events = frozenset[str]()
@@ -187,7 +188,12 @@ class NativeDialect:
         )
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",  # noqa: ARG002
+        strict: bool = False,
     ) -> HookAnswer:
         """Read the mapping as the output."""
         return _make_answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)

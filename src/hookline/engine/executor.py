@@ -300,14 +300,14 @@ class LateEnds:
         self, result: HookExecutionResult, document: InputDocument, context: RunContext
     ) -> None:
         """Record the end of a hook; call it when the hook's process is gone."""
-        from hookline.runner.background import LateTexts, describe_ignored
+        from hookline.runner.background import LateTexts, describe_ignored, read_late_output
 
-        if result.output is not None:
+        if (output := read_late_output(result)) is not None:
             with self._lock:
                 if self.texts is None:
                     self.texts = LateTexts(self._log.warning)
-            self.texts.add(context.session_id, result.output)
-            if (ignored := describe_ignored(result.output)) is not None:
+            self.texts.add(context.session_id, output)
+            if (ignored := describe_ignored(output)) is not None:
                 warnings = (*result.warnings, ignored)
                 result = msgspec.structs.replace(result, warnings=warnings)
         for listener in self.listeners:

@@ -321,7 +321,6 @@ def test_only_a_list_without_tools_of_servers_cannot_pick_one() -> None:
     ("field", "value", "said"),
     [
         ("timeout", 5000, "is in seconds, and 5000 of them look like milliseconds"),
-        ("asyncRewake", True, "the hook runs as async and does not wake the agent"),
         ("if", "Bash(git push", "is not a rule such as"),
         ("if", "Edit(!a)", "is not a path pattern"),
         ("if", "Edit(*.{ts,js})", "is not a path pattern"),
@@ -342,7 +341,6 @@ def test_what_is_read_otherwise_than_written_is_reported(
     (entry,) = parsed.entries
     assert isinstance(entry.hook, CommandHook)
     assert entry.hook.timeout == (5_000_000 if field == "timeout" else 600_000)
-    assert entry.hook.background is (field == "asyncRewake")
 
 
 @pytest.mark.parametrize(("seconds", "is_reported"), [(999, False), (1000, True)])

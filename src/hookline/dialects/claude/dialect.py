@@ -85,6 +85,7 @@ class ClaudeDialect:
     time_unit = "seconds"
     has_conditions = True
     background_keys: tuple[str, ...] = ("async", "asyncRewake")
+    wake_key = "asyncRewake"
     text_events = TEXT_EVENTS
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     env_file = "CLAUDE_ENV_FILE"
@@ -174,12 +175,6 @@ class ClaudeDialect:
             yield Remark(
                 "shell", "powershell is not supported; write the command for bash", is_fatal=True
             )
-        if config.get("asyncRewake") is True:
-            yield Remark(
-                "asyncRewake",
-                "is not supported",
-                "the hook runs as async and does not wake the agent",
-            )
         timeout = config.get("timeout")
         if isinstance(timeout, int | float) and timeout >= _LONGEST_TIMEOUT:
             yield Remark(
@@ -261,12 +256,11 @@ class ClaudeDialect:
                 *("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_ENV_FILE"),
             )
         )
-        # Scripts test for Claude Code's terminal ("cli") or a program on its SDK ("sdk-py"); this
-        # is neither.
+        # Scripts test for Claude Code's terminal ("cli") or a program on its SDK, as a host is.
         marks = {
             "CLAUDECODE": "1",
             "CLAUDE_CODE_SESSION_ID": session_id,
-            "CLAUDE_CODE_ENTRYPOINT": "hookline",
+            "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
         }
         return {**hidden, **marks}
 
@@ -284,10 +278,15 @@ class ClaudeDialect:
         return read_command_answer(document, hook_name, exit_code, stdout, stderr, strict=strict)
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",
+        strict: bool = False,
     ) -> HookAnswer:
         """Read an object by table C5."""
-        return read_object(document, value, strict=strict)
+        return read_object(document, value, hook_name=hook_name, strict=strict)
 
     def refuse(
         self, hook: PromptHook, document: EventDocument, reason: str, *, impossible: bool

@@ -159,10 +159,18 @@ def _word_response(shown: ShownCall, response: Any) -> Any:
         parts = content if isinstance(content, list) else [content]
         return [_make_block(part) for part in parts if part is not None]
     text = _read_text(content)
-    made = make_response(shown.name, shown.input, text)
+    made = make_response(shown.name, shown.input, text, _find_original(response))
     if made is None and shown.alias is not None and shown.alias.response is not None:
         made = shown.alias.response.write({}, text)
     return response if made is None else made
+
+
+def _find_original(response: Any) -> str | None:
+    """Return what was in a file before a tool wrote it, which Gemini CLI and LLxprt Code show to
+    the user with the change; None for a new file, and if it is not known."""
+    display = response.get("returnDisplay") if isinstance(response, Mapping) else None
+    original = display.get("originalContent") if isinstance(display, Mapping) else None
+    return original if isinstance(original, str) and original else None
 
 
 def _make_block(part: Any) -> Any:

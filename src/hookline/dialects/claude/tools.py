@@ -86,11 +86,17 @@ def host_names(name: str) -> tuple[str, ...]:
     return tuple(host for host in TOOLS if name in claude_names(host) and name != host)
 
 
-def make_response(name: str, tool_input: Mapping[str, Any], text: str) -> Any:
+def make_response(
+    name: str, tool_input: Mapping[str, Any], text: str, original: str | None = None
+) -> Any:
     """Make a result in the form of a Claude Code tool from the text that the model reads; None for
-    a tool without a known form. The input is in Claude Code's words."""
+    a tool without a known form. The input is in Claude Code's words; ``original`` is what was in
+    the file that the tool has written, if that is known."""
     make = _MAKERS.get(name)
-    return None if make is None else make(tool_input, text)
+    if make is None or original is None or name not in _WRITERS:
+        return None if make is None else make(tool_input, text)
+    known = {"originalFile": original, **({"type": "update"} if name == "Write" else {})}
+    return {**make(tool_input, text), **known}
 
 
 def _read_bash(response: Mapping[str, Any]) -> str:
@@ -232,6 +238,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any], str], Any]] = {
     "WebSearch": _write_search,
     **dict.fromkeys(("Agent", "Task"), _make_report),
 }
+_WRITERS = frozenset({"Write", "Edit", "MultiEdit"})
 # A host's tool -> what it is in Claude Code. If two hosts' tools are the same tool there, Claude's
 # is shown as the first.
 TOOLS: Mapping[str, ToolAlias] = {

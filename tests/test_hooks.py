@@ -23,6 +23,7 @@ from hookline.pipeline.answer import Answer
 from hookline.settings.reader import SettingsReader
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS, HookEventName
+from hookline.wire.fired import Original
 from tests.agent.scripts import hooks as settings_with
 from tests.agent.scripts import say
 from tests.harness.scratch import Project
@@ -738,7 +739,7 @@ async def test_claude_codes_form_is_added_to_events_of_its_name_alone(project: P
     settings = {"hooks": {"PreCompact": [group], "SessionStart": [group]}}
     project.write(".claude/settings.json", json.dumps(settings))
     hooks = Hooks.load(project.path, claude=True, trusted=True)
-    original = {HookEventName.PRE_COMPRESS: {"trigger": "w", "source": "w"}}
+    original = {HookEventName.PRE_COMPRESS: Original("claude", {"trigger": "w", "source": "w"})}
     face = Face(replace(hooks.view, original=original))
     assert len((await face.session_start()).results) == 0
     assert len((await face.pre_compress()).results) == 1

@@ -48,7 +48,7 @@ _HOMES = {
         "ToolGate",
         "ToolResult",
     ),
-    "hookline.dialects.claude.transcript": ("TranscriptWriter",),
+    "hookline.dialects.transcript": ("TranscriptWriter",),
     "hookline.translate": ("HookTranslator",),
     "hookline.wire.events": (
         "HookEventName",

@@ -9,8 +9,8 @@ from hookline.calls.tool import (
     ToolResult,
 )
 from hookline.contract import Config, HookEventHandler, HookSystem
-from hookline.dialects.claude.transcript import TranscriptWriter
 from hookline.dialects.tools import ToolAlias
+from hookline.dialects.transcript import TranscriptWriter
 from hookline.errors import (
     BlockedByHook,
     HooklineError,

@@ -589,7 +589,7 @@ async def fire_claude_event(
 ) -> DefaultHookOutput | None:
     """Fire an event under Claude Code's name for it (``SubagentStop``, say), with Claude Code's
     fields."""
-    return (await EngineView(config.engine).fire_claude_event(name, fields)).final_output
+    return (await EngineView(config.engine).fire_named(name, fields, dialect="claude")).final_output
 
 
 class ToolNotification(msgspec.Struct, frozen=True):

@@ -51,6 +51,7 @@ from hookline.wire.events import (
     SessionStartSource,
     narrow_event,
 )
+from hookline.wire.fired import Original
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -193,7 +194,7 @@ class Face:
         """Fire an event under Claude Code's name for it (SubagentStop, say), with Claude Code's
         fields. Hooks in Claude Code's format run; if hookline has the event too (PreToolUse), all
         matching hooks run."""
-        return await self.view.fire_claude_event(name, fields)
+        return await self.view.fire_named(name, fields, dialect="claude")
 
     async def tool_gate(
         self,
@@ -206,7 +207,7 @@ class Face:
         read: Callable[[Any], ToolResult] | None = None,
         answered: Mapping[str, Any] | None = None,
         call_id: str | None = None,
-        original: Mapping[str, Any] | None = None,
+        original: Original | None = None,
         approved: bool = False,
     ) -> ToolGate:
         """Do the first half of ``run_tool``, for callers who run the tool themselves.
@@ -214,8 +215,8 @@ class Face:
         ``gate.refusal`` is the result to use if the tool must not run, else None; ``gate.input``
         is the input to run it with. Call ``gate.finish()`` with the tool's result afterwards;
         ``read`` turns that result into a ``ToolResult``. ``answered`` is the BeforeTool output of
-        an earlier attempt at this call, which is not fired again; ``original`` is the event in
-        Claude Code's own form. With ``approved`` the user has allowed the call and is not asked.
+        an earlier attempt at this call, which is not fired again; ``original`` is the event as
+        the host worded it. With ``approved`` the user has allowed the call and is not asked.
         """
         call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
         if read is not None or answered is not None or original is not None or approved:

@@ -7,7 +7,6 @@ import pytest
 from hookline._support import places
 from hookline._support.places import (
     home_dir,
-    managed_settings_file,
     system_settings_file,
     user_config_dir,
     user_state_dir,
@@ -53,21 +52,6 @@ def test_no_variable_moves_the_systems_settings(
     monkeypatch.delitem(places._SYSTEM_SETTINGS, "linux", raising=False)
     monkeypatch.setattr("sys.platform", platform)
     assert system_settings_file() == place
-
-
-@pytest.mark.parametrize(
-    ("platform", "place"),
-    [
-        ("linux", "/etc/claude-code/managed-settings.json"),
-        ("darwin", "/Library/Application Support/ClaudeCode/managed-settings.json"),
-    ],
-)
-def test_the_managed_settings_are_where_claude_code_has_them(
-    monkeypatch: pytest.MonkeyPatch, platform: str, place: str
-) -> None:
-    monkeypatch.delitem(places._MANAGED_SETTINGS, "linux", raising=False)
-    monkeypatch.setattr("sys.platform", platform)
-    assert managed_settings_file() == place
 
 
 def test_a_variable_moves_what_is_kept_for_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,6 +207,28 @@ def test_a_tool_that_raises_fires_after_tool_with_the_error_and_goes_on(run: Any
     assert [response["error"] for response in seen] == [error]
 
 
+def test_what_hooks_add_to_a_tool_that_raises_is_in_its_message(run: Any) -> None:
+    hooks = hooks_that("AfterTool", add_context("Look in the attic."))
+
+    def fetch() -> str:
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError) as caught:
+        run(hooks, fetch, {})
+    assert str(caught.value) == "no such file\n\nLook in the attic."
+
+
+def test_it_is_a_note_on_an_exception_that_writes_its_message_itself(run: Any) -> None:
+    hooks = hooks_that("AfterTool", add_context("Look in the attic."))
+
+    def fetch() -> str:
+        return dict[str, str]()["a"]
+
+    with pytest.raises(KeyError) as caught:
+        run(hooks, fetch, {})
+    assert (caught.value.args, caught.value.__notes__) == (("a",), ["Look in the attic."])
+
+
 @pytest.mark.parametrize("said", [replace_result("[redacted]"), stop("enough")])
 def test_what_hooks_say_in_vain_of_a_tool_that_raised_is_told(
     run: Any, said: Any, caplog: pytest.LogCaptureFixture

@@ -81,7 +81,6 @@ def test_every_key_that_claude_code_knows_is_known(project: Project) -> None:
         (hook("true ${user_config.key}"), "not-supported", WARNING, "hookline has no value for"),
         (hook(once=True), "not-supported", HINT, "the hook runs every time"),
         (hook(shell="powershell"), "not-supported", WARNING, "so the hook is skipped"),
-        (hook(asyncRewake=True), "not-supported", WARNING, "does not wake the agent"),
         ({"type": "agent", "prompt": "x"}, "type", WARNING, "agent hooks are not supported"),
         ({"type": "mcp_tool", "server": "s", "tool": "t"}, "type", WARNING, "are not supported"),
         ({"command": "true"}, "type", ERROR, 'add "type": "command"'),

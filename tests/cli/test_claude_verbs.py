@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hookline.cli.events import example
-from hookline.dialects.claude.names import EVENT_NAMES
+from hookline.dialects.claude.events import EVENT_NAMES
 from tests.cli.command import Done, hookline
 from tests.cli.conftest import Call
 from tests.dialects.claude.claude import PROJECT_FILE, hooks, plugin

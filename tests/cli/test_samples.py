@@ -6,7 +6,7 @@ import pytest
 
 from hookline.cli.samples import make_fields, sample_arguments, sample_fields
 from hookline.contract import Config
-from hookline.wire.claude_events import ClaudeEventName
+from hookline.dialects.claude.events import ClaudeEventName
 from tests.cli.command import command_hook, settings
 from tests.dialects.claude.claude import PROJECT_FILE
 from tests.harness.scratch import Project

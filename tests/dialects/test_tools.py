@@ -8,21 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.dialects.tools import (
+from hookline.dialects.claude.tools import (
     CLAUDE_NAMES,
     LEGACY_NAMES,
     TOOLS,
-    AmbiguousInputError,
-    ToolAlias,
     claude_names,
     find_response,
     host_names,
     make_response,
-    read_mcp_context,
     show_as_claude,
     show_as_host,
-    split_mcp_name,
 )
+from hookline.dialects.tools import AmbiguousInputError, ToolAlias, read_mcp_context, split_mcp_name
 from hookline.wire.tools import NATIVE_TOOLS
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hookline._support import places
+from hookline.dialects import ROWS
 from tests.harness import processes
 from tests.harness.leaks import Watch
 
@@ -114,7 +115,7 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     # No variable moves it, so nothing but the code can.
     monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
     managed = own / "etc" / "claude-code" / "managed-settings.json"
-    monkeypatch.setitem(places._MANAGED_SETTINGS, sys.platform, str(managed))
+    monkeypatch.setitem(ROWS["claude"].managed, sys.platform, str(managed))
     account = list(pwd.getpwuid(os.getuid()))
     account[5] = str(own / "home")
     monkeypatch.setattr(pwd, "getpwuid", lambda _uid: pwd.struct_passwd(account))

@@ -4,8 +4,8 @@ from typing import Any, get_args
 
 import pytest
 
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.hooks import CommandHook, OnFailure
 from hookline.wire.outputs import BeforeToolHookOutput

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.cli.demo.steps import Word
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.pipeline.answer import (
     EFFECTS,
     TONES,
@@ -22,7 +23,6 @@ from hookline.replies import add_context, combine, deny, stop
 from hookline.trace.events import DECISIONS
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.fired import FiredEvent
 from hookline.wire.hooks import CommandHook, HookSource

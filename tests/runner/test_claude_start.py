@@ -24,7 +24,7 @@ from tests.runner.planned import run_one, script
 MARKS = {
     "CLAUDECODE": "1",
     "CLAUDE_CODE_SESSION_ID": "s-1",
-    "CLAUDE_CODE_ENTRYPOINT": "hookline",
+    "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
 }
 OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 PRINT_VARIABLES = "import json, os; json.dump(dict(os.environ), open('seen', 'w'))"

@@ -5,7 +5,7 @@ import pytest
 from hookline.errors import PayloadEncodingError
 from hookline.runner.context import InputDocument
 from hookline.wire.events import HookEventName
-from hookline.wire.fired import Facts
+from hookline.wire.fired import Facts, Original
 
 EVENT = HookEventName.BEFORE_TOOL
 
@@ -58,7 +58,7 @@ def test_a_checked_document_is_what_it_was_when_it_was_checked() -> None:
 
 
 def test_what_claude_code_worded_is_not_what_a_changed_input_says() -> None:
-    facts = Facts(call_id="c-1", original={"tool_name": "Read"})
+    facts = Facts(call_id="c-1", original=Original("claude", {"tool_name": "Read"}))
     first = InputDocument(EVENT, {"tool_name": "t", "tool_input": {"a": 1}}, facts, cut="cut")
     second = first.followed_by({"hookSpecificOutput": {"tool_input": {"b": 2}}})
     assert second.facts == Facts(call_id="c-1")

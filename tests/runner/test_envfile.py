@@ -12,8 +12,8 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.runner.envfile import read_exports
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EventName, HookEventName
 from tests.eleven import Json, until
 from tests.runner.claude_hooks import claude_hook, run_claude
@@ -216,7 +216,7 @@ def test_what_only_a_shell_knows_is_not_read(text: str, exports: Json) -> None:
 
 
 def test_what_a_shell_says_of_itself_is_not_handed_on() -> None:
-    dump = 'declare -x CLAUDE_ENV_FILE="/x"\ndeclare -x OLDPWD="/z"\ndeclare -x PWD="/y"\n'
+    dump = 'declare -x OLDPWD="/z"\ndeclare -x PWD="/y"\n'
     dump += 'declare -x SHLVL="2"\ndeclare -x MINE="m"\n'
     assert read_exports(dump, ENVIRON) == ({"MINE": "m"}, "")
 

@@ -287,9 +287,9 @@ def test_a_hook_of_an_extension_or_a_plugin_finds_its_directories_too() -> None:
     assert variables(directory="/d") == {}
     assert variables(directory="/e", **extension) == {"extensionPath": "/e", "workspacePath": "/p"}
     assert variables(**extension)["extensionPath"] == "/${extensionPath}"
-    assert variables(plugin_root="/r") == {"CLAUDE_PLUGIN_ROOT": "/r"}
+    assert variables(plugin_root="/r", dialect="claude") == {"CLAUDE_PLUGIN_ROOT": "/r"}
     both = {"CLAUDE_PLUGIN_ROOT": "/r", "CLAUDE_PLUGIN_DATA": "/s"}
-    assert variables(plugin_root="/r", plugin_data="/s") == both
+    assert variables(plugin_root="/r", plugin_data="/s", dialect="claude") == both
     assert variables(plugin_data="/s") == {}
 
 

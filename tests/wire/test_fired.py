@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.engine.event import build_payload
 from hookline.engine.options import Options
 from hookline.engine.project import Project
 from hookline.errors import InvalidPayloadError, TranslationError
 from hookline.translate.genai import GenAITranslator
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import EVENTS, HookEventName
-from hookline.wire.fired import Facts, FiredEvent, read_fired_event
+from hookline.wire.fired import Facts, FiredEvent, Original, read_fired_event
 from tests.arbitrary import JSON_PAYLOADS
 from tests.eleven import FIRINGS, REQUEST, WITH_TOOLS, Firing, Json, label
 
@@ -174,10 +174,19 @@ SERVER: Json = {"server_name": "git hub"}
         ),
         (FiredEvent(HookEventName.NOTIFICATION, "t", ("m", "t", SERVER)), None),
         (
-            FiredEvent(HookEventName.BEFORE_TOOL, "t", facts=Facts(original={"tool_name": "Bash"})),
+            FiredEvent(
+                HookEventName.BEFORE_TOOL,
+                "t",
+                facts=Facts(original=Original("claude", {"tool_name": "Bash"})),
+            ),
             "Bash",
         ),
-        (FiredEvent(HookEventName.BEFORE_TOOL, "t", facts=Facts(original={})), None),
+        (
+            FiredEvent(
+                HookEventName.BEFORE_TOOL, "t", facts=Facts(original=Original("claude", {}))
+            ),
+            None,
+        ),
     ],
 )
 def test_an_event_says_what_claude_code_calls_its_target(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hookline import Hooks
-from hookline.dialects.claude.names import MAPPED_EVENTS
+from hookline.dialects.claude.events import MAPPED_EVENTS
 from hookline.settings.schema import Field, describe_input, describe_output
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
 from hookline.wire.outputs import SPECIFIC_FIELDS

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from hookline.dialects import DIALECTS
+from hookline.dialects.claude.tools import CLAUDE_NAMES
 from hookline.dialects.matcher import MATCH_SECONDS
-from hookline.dialects.tools import CLAUDE_NAMES
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from tools.reference.events import file_of
 from tools.reference.markdown import code, codes, page, table
@@ -138,7 +138,7 @@ def _rows(
 
 
 def _known_tools() -> str:
-    from hookline.dialects.tools import host_names
+    from hookline.dialects.claude.tools import host_names
 
     pairs = [(name, host_names(name)) for name in CLAUDE_NAMES]
     return ", ".join(f"`{name}` ({codes(hosts)})" for name, hosts in pairs if hosts)

@@ -11,9 +11,6 @@ import sys
 STATE_VARIABLE = "HOOKLINE_STATE_DIR"
 _APP = "hookline"
 _SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
-_MANAGED_SETTINGS = {
-    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
-}
 
 
 def home_dir() -> str | None:
@@ -86,11 +83,6 @@ def project_key(project_dir: str) -> str:
 def system_settings_file() -> str:
     """Return the path of the settings that apply to all users."""
     return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
-
-
-def managed_settings_file() -> str:
-    """Return the path of Claude Code's settings that apply to all users."""
-    return _MANAGED_SETTINGS.get(sys.platform, "/etc/claude-code/managed-settings.json")
 
 
 def _find_app_dir(name: str, variable: str, default: str) -> str | None:

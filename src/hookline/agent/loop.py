@@ -24,7 +24,7 @@ from hookline.agent.turns import (
 )
 from hookline.calls.tool import Confirm, ConfirmationRequest
 from hookline.contract import Config, tool_notification
-from hookline.dialects.claude.transcript import TranscriptWriter
+from hookline.dialects.transcript import TranscriptWriter
 from hookline.errors import describe
 from hookline.hooks import HookSession, hooks_of
 from hookline.pipeline.answer import Answer, most_sent_back
@@ -51,7 +51,7 @@ class Agent:
 
     ``notify``, plain or async, gets each system message of a hook that the user should see.
     ``history`` is that of an earlier session, with any provider. ``transcript`` is a file that
-    the conversation is written to, as Claude Code does, for hooks to read. ``exports`` are the
+    the conversation is written to, for hooks to read. ``exports`` are the
     variables that SessionStart hooks set for the session's commands: a tool that runs commands
     adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
     judge.

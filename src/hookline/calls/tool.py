@@ -18,7 +18,7 @@ from hookline.pipeline.answer import Answer
 from hookline.wire import codec
 from hookline.wire.codec import show
 from hookline.wire.events import EventName, HookEventName, narrow_event
-from hookline.wire.fired import Facts, FiredEvent
+from hookline.wire.fired import Facts, FiredEvent, Original
 from hookline.wire.hooks import HookSource
 from hookline.wire.outputs import create_hook_output
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_TAIL_CALLS = 8
 BLOCKED_BY_HOOK = "blocked_by_hook"
-# Fired before the user is asked; only Claude Code's format has hooks for it.
+# Fired before the user is asked; only other dialects have hooks for it.
 PERMISSION_REQUEST = "PermissionRequest"
 NOBODY_TO_ASK = "nobody can be asked to confirm it"
 
@@ -152,7 +152,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     a tool that is not done yet, that go through as ``Deferred`` does. ``read`` turns what the tool
     returns into a result. ``answered`` is the BeforeTool output from before the call was deferred:
     the hooks are not asked again. ``id`` is the id of the model's tool call. ``original`` is the
-    BeforeTool event in Claude Code's own form; Claude Code fires PermissionRequest itself.
+    BeforeTool event as the host worded it; such a host fires PermissionRequest itself.
     ``approved`` says that the user has allowed this call."""
 
     name: str
@@ -166,7 +166,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     read: "Callable[[Any], ToolResult] | None" = None
     answered: Mapping[str, Any] | None = None
     id: str | None = None
-    original: Mapping[str, Any] | None = None
+    original: Original | None = None
     approved: bool = False
 
     def event(
@@ -174,7 +174,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
         event: EventName,
         *values: Any,
         duration_ms: float | None = None,
-        original: Mapping[str, Any] | None = None,
+        original: Original | None = None,
     ) -> FiredEvent:
         """Make an event of this call."""
         return FiredEvent(
@@ -226,10 +226,10 @@ class ToolGate:
         *,
         result: Any = None,
         error: BaseException | None = None,
-        original: Mapping[str, Any] | None = None,
+        original: Original | None = None,
     ) -> ToolOutcome:
         """Fire AfterTool with the tool's result or exception, and apply what the hooks answer.
-        ``original`` is the event in Claude Code's own form."""
+        ``original`` is the event as the host worded it."""
         if error is None:
             given = as_tool_result(result) if self._call.read is None else self._call.read(result)
         else:
@@ -326,7 +326,7 @@ async def _ask_user(
     refusal, None if the call may go on, its input, and whether the user was asked."""
     assert call.confirm is not None
     tool_input, reason = before.tool_input, before.reason or ""
-    # After a deferral those hooks have answered before, and Claude Code asks them itself.
+    # After a deferral those hooks have answered before; a host with words of its own asks them.
     is_new = call.answered is None and call.original is None
     if is_new and firing.may_answer(PERMISSION_REQUEST, call.name):
         server = {} if call.mcp_context is None else {"mcp_context": call.mcp_context}
@@ -447,6 +447,8 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
                 f"hooks rejected the result of {call.name} or stopped the loop after it, "
                 f"but its exception still goes on to the caller: {outcome.text}"
             )
+        elif outcome.added:
+            _add_to_error(error, outcome.added)
         raise
     return await gate.finish(result=value)
 
@@ -509,6 +511,16 @@ def _make_stop(reason: str) -> ToolResult:
 
 def _make_block(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
+
+
+def _add_to_error(error: Exception, text: str) -> None:
+    """Add a text to the message of an exception, which is what a model reads of a tool that raised;
+    as a note to one that writes its message itself."""
+    message = str(error)
+    if error.args and error.args[0] == message and text not in message:
+        error.args = (f"{message}\n\n{text}", *error.args[1:])
+    else:
+        error.add_note(text)
 
 
 def _add_message(result: ToolResult, answer: Answer) -> ToolResult:

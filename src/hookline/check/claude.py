@@ -24,11 +24,6 @@ _UNSUPPORTED: tuple[tuple[str, object, Severity, str, str], ...] = (
         "write the command for bash",
     ),
     (
-        *("asyncRewake", True, Severity.WARNING),
-        "asyncRewake is not supported: the hook runs as async and does not wake the agent",
-        "remove asyncRewake if the agent must wait for the answer",
-    ),
-    (
         *("once", True, Severity.HINT),
         "once works only in the frontmatter of a skill; the hook runs every time",
         "remove it",
@@ -120,7 +115,7 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
         text = site.raw.config.get("if")
         if not site.file.is_claude or not isinstance(text, str) or not text:
             continue
-        from hookline.dialects.claude.names import CALL_EVENTS
+        from hookline.dialects.claude.events import CALL_EVENTS
         from hookline.dialects.claude.rules import Rule, read_rule
 
         at, key = ("if",), site.raw.key
@@ -142,7 +137,7 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
 def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     """True if the matcher picks the tool of a rule, or picks no known tool."""
     from hookline.dialects.claude.rules import Rule, covers
-    from hookline.dialects.tools import claude_names
+    from hookline.dialects.claude.tools import claude_names
 
     if tool.startswith(("mcp__", "*")):
         return True

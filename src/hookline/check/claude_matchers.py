@@ -130,7 +130,8 @@ def _matches_no_tool(text: str, matches: Match, checked: Checked) -> bool:
 
 
 def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
-    from hookline.dialects.tools import CLAUDE_NAMES, claude_names, split_mcp_name
+    from hookline.dialects.claude.tools import CLAUDE_NAMES, claude_names
+    from hookline.dialects.tools import split_mcp_name
 
     words, tools = _split_names(text), checked.tools
     hosts = (name for host in tools for name in claude_names(host, tools=tools))

@@ -10,8 +10,8 @@ from hookline._support.nearest import ask_which, did_you_mean, nearest, only_one
 from hookline._support.problem import Problem
 from hookline.check.findings import Finding, Severity
 from hookline.check.material import Checked, CheckedFile, find_definitions
+from hookline.dialects import ROWS, list_foreign
 from hookline.dialects.matcher import Match, MatchTimeout, compile_matcher
-from hookline.dialects.tools import CLAUDE_NAMES, host_names
 from hookline.settings.jsonc import Path
 from hookline.wire.events import EVENTS, EventSpec
 from hookline.wire.tools import NATIVE_TOOLS
@@ -118,7 +118,7 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict 
         what = f"{text!r} is a regular expression, so it matches commas and spaces literally"
         return Verdict("matcher-separator", Severity.ERROR, what, f"write {meant}", meant)
     rule = re.fullmatch(PERMISSION_RULE, text)
-    if rule is not None and rule[1] in {*NATIVE_TOOLS, *CLAUDE_NAMES}:
+    if rule is not None and rule[1] in {*NATIVE_TOOLS, *_list_foreign_tools()}:
         what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
         remedy = f"write {rule[1]}, and look at tool_input in the script"
         return Verdict("matcher-rule", Severity.ERROR, what, remedy)
@@ -170,12 +170,16 @@ def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None
     )
 
 
+def _list_foreign_tools() -> list[str]:
+    return [name for dialect in list_foreign() for name in dialect.tool_names()]
+
+
 def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | None:
     words = find_words(text)
     if any(does_match(matches, name) for name in known):
         # One name may be misspelt beside good ones.
         for word in words:
-            if any(word in name for name in (*known, *CLAUDE_NAMES)):
+            if any(word in name for name in (*known, *_list_foreign_tools())):
                 continue
             one = only_one(word, known)
             if one is not None and one.lower() != word.lower():
@@ -183,12 +187,15 @@ def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | 
                 meant = replace_word(text, word, one)
                 return Verdict("matcher-tool", Severity.WARNING, what, remedy, meant)
         return None
-    claude = [name for name in CLAUDE_NAMES if does_match(matches, name)]
-    if claude:
-        ours = sorted({tool for name in claude if name in words for tool in host_names(name)})
+    for dialect in list_foreign():
+        foreign = [name for name in dialect.tool_names() if does_match(matches, name)]
+        if not foreign:
+            continue
+        named = [name for name in foreign if name in words]
+        ours = sorted({tool for name in named for tool in dialect.host_tools(name)})
         said = f"write {'|'.join(ours)}, as Gemini CLI and LLxprt Code call them"
         remedy = said if ours else "write the names that your agent has for them"
-        what = f"{text!r} matches only Claude Code's names of tools"
+        what = f"{text!r} matches only {ROWS[dialect.name].title}'s names of tools"
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     if re.match(OF_FILES, text):
         return _judge_file_name(text, Severity.WARNING, is_tool=True)

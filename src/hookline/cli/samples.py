@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from hookline.dialects import load_foreign
 from hookline.dialects.matcher import MatchTimeout
-from hookline.dialects.tools import ToolAlias, show_as_host
+from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, find_event
@@ -105,9 +106,9 @@ def make_fields(
         fields["tool_input"] = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
     if spec.target is None:
         return fields
-    sample = fields[spec.target]
+    sample, dialect = fields[spec.target], load_foreign(entry.hook.dialect)
     for name in (sample, *re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS):
-        ours = show_as_host(name, {}, tools=tools).name if spec.search else name
+        ours = dialect.show_to_host(name, {}, tools=tools).name if spec.search else name
         with suppress(MatchTimeout):
             if entry.matches(ours):
                 return {**fields, spec.target: name}

@@ -1,12 +1,13 @@
 """How a family of hooks writes its settings, reads events and words its answers.
 
 A hook keeps the dialect of the file it came from; everything between reading a settings file and
-merging the answers is the same for all of them. A new dialect is one module here and one line in
-``DIALECTS``, plus the settings files it lives in (``settings/reader.py``).
+merging the answers is the same for all of them. Another dialect is a module or package here with a
+``DIALECT``, and a row in ``ROWS``; it is loaded when a hook or an event asks for it.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookline._support.problem import Problem
 from hookline.dialects.document import EventDocument
@@ -14,13 +15,28 @@ from hookline.dialects.matcher import Match
 from hookline.dialects.native import NativeDialect
 from hookline.dialects.remarks import Remark
 from hookline.dialects.stdout import HookAnswer
-from hookline.wire.events import EventName
-from hookline.wire.hooks import HookConfig, OnFailure
+from hookline.wire.events import EVENTS, EventName, EventSpec
+from hookline.wire.fired import FiredEvent
+from hookline.wire.hooks import HookConfig, OnFailure, PromptHook
 
 if TYPE_CHECKING:
-    from hookline.dialects.tools import ToolAlias
+    from hookline.dialects.tools import ShownCall, ToolAlias
 
-__all__ = ["DIALECTS", "Dialect", "EventDocument", "HookAnswer", "Remark", "is_read_strictly"]
+__all__ = [
+    "DIALECTS",
+    "ROWS",
+    "TRANSCRIPTS",
+    "Dialect",
+    "EventDocument",
+    "ForeignDialect",
+    "HookAnswer",
+    "Remark",
+    "Row",
+    "is_read_strictly",
+    "list_foreign",
+    "list_managed_settings",
+    "load_foreign",
+]
 
 
 class Dialect(Protocol):
@@ -40,8 +56,13 @@ class Dialect(Protocol):
     has_conditions: bool
     # The fields that make a hook run in the background.
     background_keys: tuple[str, ...]
+    # The one of them that queues stderr for the model if the hook exits with 2; "" if none does.
+    wake_key: str
     # The settings keys of events on which plain text on stdout is context for the model.
     text_events: frozenset[str]
+    # The variable that names a file for a hook's exports, on which events; "" if it has none.
+    env_file: str
+    env_file_events: frozenset[str]
 
     def event_for(self, key: str) -> EventName | None:
         """Return the event a settings key names, None for a name this dialect does not have."""
@@ -105,25 +126,167 @@ class Dialect(Protocol):
         ...
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",
+        strict: bool = False,
     ) -> HookAnswer:
         """Read the answer of a hook that returns only an object: a function or a server."""
         ...
 
+    def refuse(
+        self, hook: PromptHook, document: EventDocument, reason: str, *, impossible: bool
+    ) -> dict[str, Any] | None:
+        """Return the answer of a prompt hook whose model says no, in native words; None if that
+        changes nothing. ``impossible`` is the model's word that the agent cannot do better."""
+        ...
+
+    def write_failure(self, hook: HookConfig, message: str) -> dict[str, Any]:
+        """Return the answer, in native words, of a failed hook that fails closed."""
+        ...
+
+
+class ForeignDialect(Dialect, Protocol):
+    """A dialect whose events and tools have other names than hookline's and its hosts'."""
+
+    # The events that only this dialect has; a host fires them by name.
+    extra_events: "Mapping[str, EventSpec]"
+
+    def is_in_words(self, event: EventName, fields: Mapping[str, Any]) -> bool:
+        """True if the fields of an event that hookline calls by the same name can only be in this
+        dialect's words."""
+        ...
+
+    def read_event(
+        self, name: str, fields: Mapping[str, Any], tools: "Mapping[str, ToolAlias] | None"
+    ) -> FiredEvent:
+        """Read an event by this dialect's name, or by hookline's, with its fields; ``tools`` are
+        the host's. Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
+        ...
+
+    def tool_names(self) -> tuple[str, ...]:
+        """Return every name of a tool that this dialect has and hosts have not."""
+        ...
+
+    def host_tools(self, name: str) -> tuple[str, ...]:
+        """Return the usual hosts' tools that this dialect calls by the name."""
+        ...
+
+    def names_of_tool(
+        self, name: str, tools: "Mapping[str, ToolAlias] | None" = None
+    ) -> tuple[str, ...]:
+        """Return the names of a host's tool that matchers are compared with, the first first."""
+        ...
+
+    def show_call(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+        cwd: str | None = None,
+    ) -> "ShownCall":
+        """Show a host's call in this dialect's words; raises AmbiguousInputError."""
+        ...
+
+    def show_to_host(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> "ShownCall":
+        """Show a call in this dialect's words in the host's; raises AmbiguousInputError."""
+        ...
+
+    def may_name_mcp_tools(self, matcher: object) -> bool:
+        """True if a matcher may pick an MCP server's tool by a name that its host does not use."""
+        ...
+
+
+class Row(NamedTuple):
+    """A dialect, and what must be known of it before it is loaded: ``title`` is its agent.
+
+    ``project_variable`` names the project's directory for every hook, ``plugin_variables`` a
+    plugin's folder and that of its data for the plugin's hooks. ``folder`` holds a project's
+    settings, ``plugin_mark`` is in every plugin's folder, and ``managed`` is the system's settings
+    file, by platform. ``most_sent_back`` is the variable for how often hooks may send one turn
+    back to work.
+    """
+
+    module: str
+    title: str
+    project_variable: str
+    folder: str
+    plugin_mark: str = ""
+    plugin_variables: tuple[str, ...] = ()
+    managed: Mapping[str, str] = {}
+    most_sent_back: str = ""
+
+
+ROWS: Mapping[str, Row] = {
+    "claude": Row(
+        "hookline.dialects.claude",
+        "Claude Code",
+        "CLAUDE_PROJECT_DIR",
+        ".claude",
+        ".claude-plugin",
+        ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"),
+        {
+            "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+            "": "/etc/claude-code/managed-settings.json",
+        },
+        "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP",
+    ),
+}
+
+
+# The dialect whose hooks read a transcript.
+TRANSCRIPTS = "claude"
+
 
 class _Dialects(dict[str, Dialect]):
-    """Dialects by name; an unknown name gives the native one."""
+    """Dialects by name, loaded on request; an unknown name gives the native one."""
 
     def __missing__(self, name: str) -> Dialect:
-        if name == "claude":
-            from hookline.dialects.claude import ClaudeDialect
-
-            self[name] = ClaudeDialect()
-            return self[name]
-        return self["native"]
+        if name not in ROWS:
+            return self["native"]
+        self[name] = load_foreign(name)
+        return self[name]
 
 
 DIALECTS = _Dialects(native=NativeDialect())
+
+
+def load_foreign(name: str) -> ForeignDialect:
+    """Return the dialect of that name in ``ROWS``."""
+    from importlib import import_module
+
+    dialect: ForeignDialect = import_module(ROWS[name].module).DIALECT
+    return dialect
+
+
+def list_foreign() -> Iterator[ForeignDialect]:
+    """Yield every dialect but the native one; each is loaded in its turn."""
+    return map(load_foreign, ROWS)
+
+
+def _find_extra_event(name: str) -> EventSpec | None:
+    """Return how an event is written that only another dialect than the native one has."""
+    specs = (dialect.extra_events.get(name) for dialect in list_foreign())
+    return next((spec for spec in specs if spec is not None), None)
+
+
+EVENTS.find_more = _find_extra_event
+
+
+def list_managed_settings(dialect: str) -> tuple[str, ...]:
+    """Return the system's settings files of a dialect on this platform."""
+    managed = ROWS[dialect].managed
+    path = managed.get(sys.platform) or managed.get("")
+    return () if path is None else (path,)
 
 
 def is_read_strictly(hook: HookConfig) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 class EventDocument(msgspec.Struct, frozen=True, eq=False):
     """The payload is what native hooks read. ``tools`` says what the host's tools are called in
-    Claude Code; None where no hook needs to know."""
+    other dialects; None where no hook needs to know."""
 
     event: EventName
     payload: dict[str, Any]

@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 from hookline._support.problem import Problem
 
 MATCH_SECONDS = 0.1
-# A matcher of Claude Code's that is a list of names, not an expression.
-NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 Match: TypeAlias = Callable[[str], bool]
 
@@ -48,11 +46,6 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
         problem = Problem(kind="bad-matcher", message=message, consequence=done)
         return lambda name: name == text, problem
     return test if search else lambda name: name == text or test(name), None
-
-
-def may_name_mcp_tools(text: object) -> bool:
-    """Whether a matcher of Claude Code's may pick a tool that an MCP server has."""
-    return not isinstance(text, str) or not NAME_LIST.fullmatch(text) or "mcp__" in text
 
 
 def compile_expression(text: str, *, whole: bool = False, ascii_only: bool = False) -> Match:

@@ -26,7 +26,7 @@ from hookline.dialects.stdout import (
 )
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
-from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, HookConfig, OnFailure
+from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, HookConfig, OnFailure, PromptHook
 from hookline.wire.outputs import (
     BLOCKING_WORDS,
     DECISION_WORDS,
@@ -88,7 +88,10 @@ class NativeDialect:
     time_unit = "milliseconds"
     has_conditions = False
     background_keys: tuple[str, ...] = ("async",)
+    wake_key = ""
     text_events = frozenset[str]()
+    env_file = ""
+    env_file_events = frozenset[str]()
 
     def event_for(self, key: str) -> EventName | None:
         """Look the name up: settings use the events' own names."""
@@ -185,10 +188,30 @@ class NativeDialect:
         )
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",  # noqa: ARG002
+        strict: bool = False,
     ) -> HookAnswer:
         """Read the mapping as the output."""
         return _make_answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)
+
+    def refuse(
+        self,
+        hook: PromptHook,  # noqa: ARG002
+        document: EventDocument,  # noqa: ARG002
+        reason: str,
+        *,
+        impossible: bool,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Deny."""
+        return {"decision": "deny", "reason": reason}
+
+    def write_failure(self, hook: HookConfig, message: str) -> dict[str, Any]:  # noqa: ARG002
+        """Deny."""
+        return {"decision": "deny", "reason": message}
 
 
 class _Remarks(NamedTuple):

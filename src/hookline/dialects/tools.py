@@ -1,5 +1,5 @@
-"""The tools of Claude Code and of the hosts whose hooks are native, declared once and used both
-ways: to show a call of Claude's to native hooks, and a call of a host's to Claude's hooks.
+"""Values for tools that another dialect calls otherwise than their host, and how a call is shown in
+the words of the other side.
 
 A field that a tool does not declare has the same name on both sides. A tool that is not declared
 keeps its name and its input, as MCP tools do (``mcp__<server>__<tool>``).
@@ -16,18 +16,6 @@ from hookline.wire import codec
 
 ToolInput: TypeAlias = dict[str, Any]
 
-# Names that Claude Code no longer uses -> the tool's new name; hooks may still have the old ones.
-LEGACY_NAMES: Mapping[str, str] = {
-    "Task": "Agent",
-    "KillShell": "TaskStop",
-    "KillBash": "TaskStop",
-    "ListPeers": "ListAgents",
-    "Brief": "SendUserMessage",
-    "ListMcpResources": "ListMcpResourcesTool",
-    "ReadMcpResource": "ReadMcpResourceTool",
-    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
-}
-
 
 class AmbiguousInputError(HooklineError):
     """An input has two fields that stand for one of the other side's, so it cannot be shown
@@ -42,21 +30,21 @@ class AmbiguousInputError(HooklineError):
 
 
 class ToolResponse(msgspec.Struct, frozen=True):
-    """The form of a Claude Code tool's result. ``read`` returns the text that the model reads;
-    ``write`` puts another text in its place, in the form that Claude Code takes. Given an empty
-    response, ``write`` makes a new one."""
+    """The form that a dialect has for a tool's result. ``read`` returns the text that the model
+    reads; ``write`` puts another text in its place. Given an empty response, ``write`` makes a new
+    one."""
 
     read: Callable[[Mapping[str, Any]], str]
     write: Callable[[Mapping[str, Any], str], Any]
 
 
 class ToolAlias(msgspec.Struct, frozen=True):
-    """What a host's tool is in Claude Code.
+    """What a host's tool is called in another dialect: ``ToolAlias("Bash")``.
 
-    ``fields`` maps Claude's fields to all names that hosts have for them; hosts are shown the
-    first. ``paths`` are fields that hold a path. ``also`` are further names of Claude's for the
-    tool. ``variants`` are other tools of Claude's that hosts are shown as this one, while the
-    host's tool is never shown as one of them.
+    ``fields`` maps the dialect's fields to all names that hosts have for them; hosts are shown the
+    first. ``paths`` are fields that hold a path. ``also`` are further names of the dialect's for
+    the tool. ``variants`` are other tools of the dialect's that hosts are shown as this one, while
+    the host's tool is never shown as one of them.
     """
 
     name: str
@@ -102,22 +90,11 @@ class ShownCall(msgspec.Struct, frozen=True):
         return restored
 
 
-def show_as_host(
-    name: str,
-    tool_input: Mapping[str, Any],
-    *,
-    tools: Mapping[str, ToolAlias] | None = None,
+def show_as_tool(
+    name: str, tool_input: Mapping[str, Any], found: tuple[str, ToolAlias] | None
 ) -> ShownCall:
-    """Show a call of Claude Code's in a host's words; a tool that the host declares comes before
-    the usual one. Raises AmbiguousInputError."""
-    found = next(
-        (
-            (host, alias)
-            for host, alias in (tools or {}).items()
-            if name in (alias.name, *alias.also) and TOOLS.get(host) is not alias
-        ),
-        _HOST_TOOLS.get(name),
-    )
+    """Show a call in a host's words; ``found`` is the host's tool for it, None if it has none.
+    Raises AmbiguousInputError."""
     if found is None:
         return ShownCall(name, _copy_as_dict(tool_input), tool_input)
     host, alias = found
@@ -133,16 +110,11 @@ def show_as_host(
     return ShownCall(host, shown, tool_input, own, alias)
 
 
-def show_as_claude(
-    name: str,
-    tool_input: Mapping[str, Any],
-    *,
-    tools: Mapping[str, ToolAlias] | None = None,
-    cwd: str | None = None,
+def show_as_alias(
+    name: str, tool_input: Mapping[str, Any], alias: ToolAlias | None, *, cwd: str | None = None
 ) -> ShownCall:
-    """Show a call of a host's in Claude Code's words, its paths made absolute from ``cwd``. Raises
-    AmbiguousInputError."""
-    alias = (TOOLS if tools is None else tools).get(name)
+    """Show a call of a host's in a dialect's words, its paths made absolute from ``cwd``; ``alias``
+    is what the dialect calls the tool, None if it has no such tool. Raises AmbiguousInputError."""
     if alias is None:
         return ShownCall(name, _copy_as_dict(tool_input), tool_input)
     renamed = {name: field for field, names in alias.fields.items() for name in names}
@@ -175,33 +147,6 @@ def locate(path: str, cwd: str) -> str:
         return os.path.normpath(os.path.join(cwd, path))
 
 
-def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> tuple[str, ...]:
-    """Return the names of a host's tool that matchers of Claude's hooks are compared with, in this
-    order: Claude Code's name, its other names there, the host's own."""
-    alias = (TOOLS if tools is None else tools).get(name)
-    named = (name,) if alias is None else (alias.name, *alias.also)
-    return tuple(dict.fromkeys([*named, *other_names(*named), name]))
-
-
-def other_names(*names: str) -> tuple[str, ...]:
-    """Return the other names of Claude Code's tools, present and former."""
-    now = [LEGACY_NAMES[name] for name in names if name in LEGACY_NAMES]
-    before = [old for old, new in LEGACY_NAMES.items() if new in (*names, *now)]
-    return tuple(name for name in (*now, *before) if name not in names)
-
-
-def find_response(alias: ToolAlias) -> ToolResponse | None:
-    """Return the form of the result of Claude Code's tool, declared by the host or known here;
-    None if any value may be the result."""
-    known = _HOST_TOOLS.get(alias.name)
-    return alias.response or (known[1].response if known else None)
-
-
-def host_names(name: str) -> tuple[str, ...]:
-    """Return the hosts' tools that a matcher of Claude's for ``name`` picks."""
-    return tuple(host for host in TOOLS if name in claude_names(host) and name != host)
-
-
 def split_mcp_name(name: str) -> tuple[str, str] | None:
     """Split ``mcp__<server>__<tool>`` into server and tool; None for any other name."""
     prefix, _, rest = name.partition("__")
@@ -222,11 +167,16 @@ def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"server_name": server, "tool_name": tool}
 
 
-def make_response(name: str, tool_input: Mapping[str, Any], text: str) -> Any:
-    """Make a result in the form of a Claude Code tool from the text that the model reads; None for
-    a tool without a known form. The input is in Claude Code's words."""
-    make = _MAKERS.get(name)
-    return None if make is None else make(tool_input, text)
+def write_text(value: object) -> str:
+    """Write a value as JSON text; a string stays as it is."""
+    return value if isinstance(value, str) else codec.encode(value).decode()
+
+
+def read_blocks(content: object) -> Iterator[str]:
+    """Yield the texts among the blocks of a result."""
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping) and isinstance(block.get("text"), str):
+            yield block["text"]
 
 
 def _copy_as_dict(tool_input: Mapping[str, Any]) -> ToolInput:
@@ -242,232 +192,3 @@ def _rename(tool: str, tool_input: Mapping[str, Any], names: Mapping[str, str]) 
             raise AmbiguousInputError(tool, both, new)
         renamed[new] = value
     return renamed
-
-
-def write_text(value: object) -> str:
-    """Write a value as JSON text; a string stays as it is."""
-    return value if isinstance(value, str) else codec.encode(value).decode()
-
-
-def _read_bash(response: Mapping[str, Any]) -> str:
-    texts = (response.get("stdout"), response.get("stderr"))
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
-
-
-def _write_bash(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    # A new response: the old one may name a file that holds the whole output.
-    interrupted = response.get("interrupted") is True
-    flags = {"interrupted": interrupted, "isImage": False, "noOutputExpected": False}
-    return {"stdout": text, "stderr": "", **flags}
-
-
-def _make_bash(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
-
-
-def _read_file(response: Mapping[str, Any]) -> str:
-    file = response.get("file")
-    content = file.get("content") if isinstance(file, Mapping) else None
-    return content if isinstance(content, str) else write_text(response)
-
-
-def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    file = response.get("file")
-    path = file.get("filePath", "") if isinstance(file, Mapping) else ""
-    return _make_file({"file_path": path}, text)
-
-
-def _make_file(given: Mapping[str, Any], text: str) -> dict[str, Any]:
-    offset = given.get("offset")
-    start = offset if isinstance(offset, int) and offset > 0 else 1
-    lines = text.count("\n") + 1
-    numbers = {"numLines": lines, "startLine": start, "totalLines": start - 1 + lines}
-    path = given.get("file_path", "")
-    return {"type": "text", "file": {"filePath": path, "content": text, **numbers}}
-
-
-def _make_written(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
-    return {
-        "type": "create",
-        "filePath": given.get("file_path", ""),
-        "content": given.get("content", ""),
-        "structuredPatch": [],
-        "originalFile": None,
-    }
-
-
-def _make_edited(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
-    return {
-        "filePath": given.get("file_path", ""),
-        "oldString": given.get("old_string", ""),
-        "newString": given.get("new_string", ""),
-        "originalFile": None,
-        "structuredPatch": [],
-        "userModified": False,
-        "replaceAll": given.get("replace_all") is True,
-    }
-
-
-def _read_found(response: Mapping[str, Any]) -> str:
-    content, files = response.get("content"), response.get("filenames")
-    if isinstance(content, str) and content:
-        return content
-    return "\n".join(map(str, files)) if isinstance(files, list) else write_text(response)
-
-
-def _write_matches(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    lines = text.count("\n") + 1
-    return {"mode": "content", "numFiles": 0, "filenames": [], "content": text, "numLines": lines}
-
-
-def _write_filenames(_response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    names = text.splitlines()
-    return {"filenames": names, "durationMs": 0, "numFiles": len(names), "truncated": False}
-
-
-def _read_report(response: Mapping[str, Any]) -> str:
-    return "\n".join(read_blocks(response.get("content"))) or write_text(response)
-
-
-def _write_report(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return {**response, "content": [{"type": "text", "text": text}]}
-
-
-def _make_report(_input: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return _write_report({}, text)
-
-
-def _read_search(response: Mapping[str, Any]) -> str:
-    results = response.get("results")
-    return (
-        "\n".join(map(write_text, results)) if isinstance(results, list) else write_text(response)
-    )
-
-
-def _write_search(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Write a search result; both a response and a call's input have the query."""
-    return {"query": response.get("query", ""), "results": [text], "durationSeconds": 0}
-
-
-def _read_page(response: Mapping[str, Any]) -> str:
-    result = response.get("result")
-    return result if isinstance(result, str) else write_text(response)
-
-
-def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
-    return {**response, "result": text}
-
-
-def _make_page(given: Mapping[str, Any], text: str) -> dict[str, Any]:
-    size = {"bytes": len(text.encode(errors="replace")), "code": 200, "codeText": "OK"}
-    return {**size, "result": text, "durationMs": 0, "url": given.get("url", "")}
-
-
-def read_blocks(content: object) -> Iterator[str]:
-    """Yield the texts among the blocks of a result."""
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, Mapping) and isinstance(block.get("text"), str):
-            yield block["text"]
-
-
-_FILE_PATH = {"file_path": ("file_path", "absolute_path", "path")}
-_FOLDER = {"path": ("path", "dir_path")}
-_SHELL = ToolResponse(_read_bash, _write_bash)
-_GREP = ToolAlias(
-    "Grep",
-    {**_FOLDER, "glob": ("include", "glob")},
-    ("path",),
-    response=ToolResponse(_read_found, _write_matches),
-)
-_REPORT = ToolResponse(_read_report, _write_report)
-_WEB_SEARCH = ToolAlias("WebSearch", response=ToolResponse(_read_search, _write_search))
-_TODOS = ToolAlias("TodoWrite")
-
-# Claude's tool -> what makes its response from the input and the text that the model reads.
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any], str], Any]] = {
-    **dict.fromkeys(("Bash", "PowerShell"), _make_bash),
-    "Read": _make_file,
-    "Write": _make_written,
-    **dict.fromkeys(("Edit", "MultiEdit"), _make_edited),
-    "Grep": _write_matches,
-    "Glob": _write_filenames,
-    "WebFetch": _make_page,
-    "WebSearch": _write_search,
-    **dict.fromkeys(("Agent", "Task"), _make_report),
-}
-# A host's tool -> what it is in Claude Code. If two hosts' tools are the same tool there, Claude's
-# is shown as the first.
-TOOLS: Mapping[str, ToolAlias] = {
-    "run_shell_command": ToolAlias(
-        "Bash",
-        response=_SHELL,
-        # They run commands too, so hooks that guard the shell must see them.
-        variants=(ToolAlias("PowerShell", response=_SHELL), ToolAlias("Monitor")),
-    ),
-    "read_file": ToolAlias(
-        "Read", _FILE_PATH, ("file_path",), response=ToolResponse(_read_file, _write_file)
-    ),
-    "write_file": ToolAlias("Write", _FILE_PATH, ("file_path",)),
-    "replace": ToolAlias(
-        "Edit",
-        _FILE_PATH,
-        ("file_path",),
-        also=("MultiEdit",),
-        variants=(
-            ToolAlias(
-                "NotebookEdit",
-                {"notebook_path": ("file_path", "notebook_path"), "new_source": ("new_string",)},
-                ("notebook_path",),
-            ),
-        ),
-    ),
-    "glob": ToolAlias(
-        "Glob", _FOLDER, ("path",), response=ToolResponse(_read_found, _write_filenames)
-    ),
-    "search_file_content": _GREP,
-    "grep": _GREP,
-    "list_directory": ToolAlias("LS", _FOLDER, ("path",)),
-    "web_fetch": ToolAlias("WebFetch", response=ToolResponse(_read_page, _write_page)),
-    "google_web_search": _WEB_SEARCH,
-    "exa_web_search": _WEB_SEARCH,
-    "write_todos": _TODOS,
-    "todo_write": _TODOS,
-    "task": ToolAlias(
-        "Agent",
-        {"prompt": ("goal_prompt",), "subagent_type": ("subagent_name",)},
-        response=_REPORT,
-    ),
-    "delegate_to_agent": ToolAlias("Agent", {"subagent_type": ("agent_name",)}, response=_REPORT),
-    "activate_skill": ToolAlias("Skill", {"skill": ("name",)}),
-    "ask_user": ToolAlias("AskUserQuestion"),
-    "enter_plan_mode": ToolAlias("EnterPlanMode"),
-    "exit_plan_mode": ToolAlias("ExitPlanMode"),
-}
-
-
-def _index_tools() -> dict[str, tuple[str, ToolAlias]]:
-    index: dict[str, tuple[str, ToolAlias]] = {}
-    for host, alias in TOOLS.items():
-        for name in (alias.name, *alias.also):
-            index.setdefault(name, (host, alias))
-        for variant in alias.variants:
-            index.setdefault(variant.name, (host, variant))
-    for old, new in LEGACY_NAMES.items():
-        if new in index:
-            index.setdefault(old, index[new])
-    return index
-
-
-# Claude's name of a tool -> the host's name, and the alias that has its fields.
-_HOST_TOOLS: Mapping[str, tuple[str, ToolAlias]] = _index_tools()
-# Every known name of a Claude Code tool, tools that hosts do not have included.
-CLAUDE_NAMES: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        (
-            *_HOST_TOOLS,
-            *LEGACY_NAMES,
-            *LEGACY_NAMES.values(),
-            *("TaskOutput", "BashOutput", "SlashCommand", "NotebookRead"),
-        )
-    )
-)

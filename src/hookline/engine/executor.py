@@ -14,15 +14,15 @@ import msgspec
 
 from hookline._support.notices import warn
 from hookline.engine.event import build_payload
-from hookline.errors import EXHAUSTED, EventHeldError, UnknownEventError, message_of
+from hookline.errors import EXHAUSTED, EventHeldError, message_of
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.pipeline.planner import HookPlanner, narrow_plan
 from hookline.runner.context import InputDocument, RunContext
 from hookline.runner.runner import HookRunner
 from hookline.trace.records import DebugLogger
-from hookline.wire.events import EVENTS, EventName, HookEventName, narrow_event
-from hookline.wire.fired import FiredEvent, read_fired_event
+from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.fired import FiredEvent
 from hookline.wire.outputs import ModelCall
 from hookline.wire.results import (
     AggregatedHookResult,
@@ -32,7 +32,6 @@ from hookline.wire.results import (
 )
 
 if TYPE_CHECKING:
-    from hookline.dialects.tools import ToolAlias
     from hookline.engine.project import Project
     from hookline.runner.background import LateTexts
     from hookline.translate import HookTranslator
@@ -279,47 +278,6 @@ class LocalExecutor:
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
 
 
-def find_named_event(name: object) -> EventName:
-    """Return the event with this name, hookline's or Claude Code's; raises UnknownEventError."""
-    try:
-        return narrow_event(name)
-    except UnknownEventError:
-        from hookline.dialects.claude.names import MAPPED_EVENTS
-
-        event = MAPPED_EVENTS.get(name) if isinstance(name, str) else None
-        if event is None:
-            raise
-        return event
-
-
-# Values that only Claude Code uses, in events that both families call by the same name.
-_CLAUDES_TRIGGERS = (
-    *(("SessionStart", "source", "compact"), ("SessionStart", "source", "fork")),
-    ("SessionEnd", "reason", "resume"),
-)
-
-
-def read_named_event(
-    name: object,
-    input: Mapping[str, Any],
-    get_tools: "Callable[[], Mapping[str, ToolAlias] | None]" = lambda: None,
-    *,
-    sdk_objects: bool = True,
-) -> FiredEvent:
-    """Read an event from its name, hookline's or Claude Code's, and its fields; raises
-    UnknownEventError, InvalidPayloadError or AmbiguousInputError. ``get_tools`` returns the tools
-    that the host declares, for an event in Claude Code's form."""
-    event = find_named_event(name)
-    is_claudes = any(
-        event == known and input.get(field) == word for known, field, word in _CLAUDES_TRIGGERS
-    )
-    if event == name and isinstance(event, HookEventName) and not is_claudes:
-        return read_fired_event(event, input, sdk_objects=sdk_objects)
-    from hookline.dialects.claude.payloads import read_claude_event
-
-    return read_claude_event(str(name), input, get_tools())
-
-
 class LateEnds:
     """Reports the end of each async hook, and keeps its texts for the next turn.
 
@@ -336,14 +294,14 @@ class LateEnds:
         self, result: HookExecutionResult, document: InputDocument, context: RunContext
     ) -> None:
         """Record the end of a hook; call it when the hook's process is gone."""
-        from hookline.runner.background import LateTexts, describe_ignored
+        from hookline.runner.background import LateTexts, describe_ignored, read_late_output
 
-        if result.output is not None:
+        if (output := read_late_output(result)) is not None:
             with self._lock:
                 if self.texts is None:
                     self.texts = LateTexts(self._log.warning)
-            self.texts.add(context.session_id, result.output)
-            if (ignored := describe_ignored(result.output)) is not None:
+            self.texts.add(context.session_id, output)
+            if (ignored := describe_ignored(output)) is not None:
                 warnings = (*result.warnings, ignored)
                 result = msgspec.structs.replace(result, warnings=warnings)
         for listener in self.listeners:

@@ -276,7 +276,7 @@ class Project:
                 is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
                 is_required=self._make_is_required(layers, ()),
                 in_code=in_code,
-                claude=read.claude,
+                others=read.claude,
                 tools=None if self._sources is None else self._sources.tools,
             )
         settings = combine(

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from hookline._support.notices import warn
+from hookline.dialects.events import find_named_event, read_named_event
 from hookline.engine.engine import Engine, run_blocking
-from hookline.engine.executor import deny_failed, find_named_event, read_named_event
+from hookline.engine.executor import deny_failed
 from hookline.errors import describe
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.wire.events import EventName
-from hookline.wire.fired import FiredEvent, make_fired_event
+from hookline.wire.fired import FiredEvent, Original, make_fired_event
 from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
     from hookline.dialects.tools import ToolAlias
     from hookline.translate import HookTranslator
     from hookline.wire.hooks import HookSource
-
-    GetTools: TypeAlias = Callable[[], Mapping[str, ToolAlias] | None]
 
 Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
 
@@ -31,7 +30,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
 
     The coroutines of a ``blocking`` view end in their first step. A ``closed`` one denies an event
     when the engine itself fails. ``hear`` gets each answer before it is applied, and must not
-    raise. ``original`` is Claude Code's own form of an event, by the event's name.
+    raise. ``original`` is an event as the host worded it, by the event's name.
     """
 
     engine: Engine
@@ -40,7 +39,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     blocking: bool = False
     closed: bool = False
     hear: Hear | None = None
-    original: Mapping[EventName, Mapping[str, Any]] = {}
+    original: Mapping[EventName, Original] = {}
 
     @property
     def heard(self) -> "EngineView":
@@ -63,31 +62,18 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
             return self._answer(self.fail(error, FiredEvent(event)))
         return self.execute(fired)
 
-    async def fire_named(self, name: object, input: Mapping[str, Any]) -> Answer:
-        """Fire an event by its name, with its fields as a mapping."""
-        return await self._fire_read(name, input, read_named_event)
-
-    async def fire_claude_event(self, name: str, fields: Mapping[str, Any]) -> Answer:
-        """Fire an event under Claude Code's name for it, with Claude Code's fields."""
-
-        def read(name: str, fields: Mapping[str, Any], get_tools: "GetTools") -> FiredEvent:
-            from hookline.dialects.claude.payloads import read_claude_event
-
-            return read_claude_event(name, fields, get_tools())
-
-        return await self._fire_read(name, fields, read)
-
-    async def _fire_read(
-        self, name: Any, input: Mapping[str, Any], read: "Callable[..., FiredEvent]"
+    async def fire_named(
+        self, name: object, input: Mapping[str, Any], *, dialect: str | None = None
     ) -> Answer:
-        """Fire the event that ``read`` makes of its name, its fields and the host's tools."""
+        """Fire an event by its name, with its fields as a mapping; with ``dialect`` both are in
+        the words of that dialect."""
         event = None
         try:
             event = find_named_event(name)
             if isinstance(input, Mapping):  # what is no object is reported by its reader
                 session = {"session_id": self.session_id, "transcript_path": self.transcript_path}
                 input = {**session, **input}
-            fired = read(name, input, self.engine.project.get_tools)
+            fired = read_named_event(name, input, self.engine.project.get_tools, dialect=dialect)
         except Exception as error:
             return self.fail(error, FiredEvent(event) if event else None)
         return await self.execute(fired)
@@ -194,7 +180,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
         return project.get_session_id() if session_id is None else session_id, project.working_dir
 
     def find_tools(self) -> "Mapping[str, ToolAlias] | None":
-        """Return how the host's tools map to Claude Code's, None if it declares none."""
+        """Return what the host's tools are in other dialects, None if it declares none."""
         try:
             return self.engine.project.get_tools()
         except Exception:

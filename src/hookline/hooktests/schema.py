@@ -5,12 +5,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from hookline.dialects.claude.names import EVENT_NAMES
+from hookline.dialects.events import list_event_names
 from hookline.hooktests.cases import FIELD_TYPES
 from hookline.hooktests.comparison import WORDS
 from hookline.settings import schema
 from hookline.settings.schema.document import make_type
-from hookline.wire.events import HookEventName
 
 FIELD_MEANINGS: dict[str, str] = {
     "name": "The name of the test; left out, it is the name of the file or the test's number.",
@@ -84,7 +83,7 @@ def hooktest_schema() -> schema.Schema:
     """Make the JSON Schema of a file of hook tests."""
     words = {word: (_WORD_TYPES.get(word, Any), WORD_MEANINGS.get(word, "")) for word in WORDS}
     expect = make_type("Expect", "What the hooks should do on an event.", words)
-    events: Any = Literal[tuple(dict.fromkeys(map(str, (*HookEventName, *EVENT_NAMES))))]
+    events: Any = Literal[list_event_names()]
     kinds = {**FIELD_TYPES, "event": events, "expect": expect}
     fields = {name: (kind, FIELD_MEANINGS.get(name, "")) for name, kind in kinds.items()}
     test: Any = make_type(

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline._support.places import home_dir, user_config_dir
-from hookline.dialects.claude.names import EVENT_NAMES
+from hookline.dialects.claude.events import EVENT_NAMES
 from hookline.settings.definitions import Origin, parse_hooks
 from hookline.settings.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.settings.jsonc import Document, Path, spoken, value_at

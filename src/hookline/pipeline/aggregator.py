@@ -9,6 +9,7 @@ from functools import lru_cache
 from operator import or_
 from typing import Any, TypeAlias
 
+from hookline.dialects import DIALECTS
 from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.outputs import (
@@ -65,10 +66,7 @@ class HookAggregator:
                     )
                 )
                 if result.hook.on_failure == "block":
-                    answer = {"decision": "deny", "reason": message}
-                    if result.hook.dialect_event == "PreCompact":
-                        specific = {"keepHistory": True, "userMessage": message}
-                        answer = {"hookSpecificOutput": specific}
+                    answer = DIALECTS[result.hook.dialect].write_failure(result.hook, message)
             if answer is not None:
                 answers.append(answer)
         final = merge_outputs(plan.event_name, answers, call=call)
@@ -303,7 +301,7 @@ _KEY_RULES: dict[str, Callable[[Any, Any], Any]] = {
     "tool_input": _join_if(dict, or_),
 }
 
-# Events that only Claude Code has are merged like tool events, except for one.
+# Events that only other dialects have are merged like tool events, except for one.
 MERGE_RULES: dict[str, Callable[[Outputs], Merged]] = {
     "PermissionRequest": _permit,
     HookEventName.BEFORE_TOOL: _decide,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from hookline._support.escapes import one_line
+from hookline.dialects import ROWS
 from hookline.errors import TranslationError
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
@@ -89,10 +90,13 @@ _ENDS_OF_WORK = frozenset({HookEventName.AFTER_AGENT.value, "SubagentStop"})
 
 
 def most_sent_back() -> int:
-    """Return how often hooks may send one turn back to work: 8 times, or what
-    CLAUDE_CODE_STOP_HOOK_BLOCK_CAP says, the variable that Claude Code reads too."""
-    said = os.environ.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 and int(said) else 8
+    """Return how often hooks may send one turn back to work: 8 times, or what the variable says
+    that the agent of another dialect reads, too."""
+    for row in ROWS.values():
+        text = os.environ.get(row.most_sent_back, "")
+        if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
+            return int(text)
+    return 8
 
 
 class ProcessedHookResult(msgspec.Struct, frozen=True):
@@ -545,7 +549,7 @@ def _find_result_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> 
     after = output.get_effective_reason() if is_denied else output.get_updated_tool_output()
     if after is None:
         return None
-    # Native results hold what the model reads as llmContent; Claude Code's have any shape.
+    # Native results hold what the model reads as llmContent; others have any shape.
     before = given.get("tool_response")
     if isinstance(before, dict):
         before = before.get("llmContent", before)

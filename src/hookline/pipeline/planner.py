@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from hookline.dialects import DIALECTS, EventDocument
-from hookline.dialects.matcher import MatchTimeout, may_name_mcp_tools
+from hookline.dialects import DIALECTS, EventDocument, load_foreign
+from hookline.dialects.matcher import MatchTimeout
 from hookline.errors import EventHeldError
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, HookSnapshot
 from hookline.wire.events import EVENTS, EventName, HookEventName
@@ -70,7 +70,8 @@ class HookPlanner:
             plans = self._plans = _Plans(snapshot, {})
         if (snapshot.hold or snapshot.required) and EVENTS[event].blockable:
             self._refuse_held(snapshot)
-        key = (event, target, target.elsewhere if type(target) is Target else "")
+        elsewhere = f"{target.dialect}:{target.elsewhere}" if type(target) is Target else ""
+        key = (event, target, elsewhere)
         try:
             return plans.known[key]
         except KeyError:
@@ -133,7 +134,7 @@ class HookPlanner:
             entry.enabled
             and entry.hook.dialect_event
             and EVENTS[event].search
-            and may_name_mcp_tools(entry.matcher)
+            and load_foreign(entry.hook.dialect).may_name_mcp_tools(entry.matcher)
             for entry in snapshot.by_event.get(event, ())
         )
 

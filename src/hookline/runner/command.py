@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 _GUARD_DRAIN = 5.0
 _DRAIN = 0.5
 _HELD = "a background process holds stdout; redirect it"
-_EVENTS_WITH_ENV_FILE = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
 
 class CommandRunner:
@@ -79,7 +78,8 @@ class CommandRunner:
             error = f"{unknown} in its command has no value here; write the value in its place"
             return failed_result(hook, document, "spawn", error)
         warnings = [*_make_folder(hook.plugin_data, "the plugin's data folder")]
-        given = DIALECTS[hook.dialect].variables(context.session_id)
+        dialect = DIALECTS[hook.dialect]
+        given = dialect.variables(context.session_id)
         hidden = tuple((name, None) for name, value in given.items() if value is None)
         in_dialect = {name: value for name, value in given.items() if value is not None}
         places = (context.cwd, context.project_dir, home_dir() or "/")
@@ -89,12 +89,12 @@ class CommandRunner:
         inherited = (*hidden, *context.inherited)
         context = msgspec.structs.replace(context, cwd=cwd, inherited=inherited)
         # No caller waits for what a hook in the background exports.
-        if hook.background or document.event.value not in _EVENTS_WITH_ENV_FILE:
+        if hook.background or document.event.value not in dialect.env_file_events:
             start = _Start.of(hook, document, context, in_dialect)
             return _add_to_result(await self._run_process(hook, document, context, start), warnings)
         from hookline.runner.envfile import EnvFile
 
-        with EnvFile() as file:
+        with EnvFile(dialect.env_file) as file:
             start = _Start.of(hook, document, context, {**in_dialect, **file.variables})
             result = await self._run_process(hook, document, context, start)
             # Only a hook that exited by itself has written the whole file.

@@ -42,10 +42,10 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
 
     ``why_untrusted`` returns why a hook may not run, None if it may. ``warm`` allows processes that
     wait for the next event. ``inherited`` are the variables whose value for hooks differs from this
-    process's, None for one that hooks do not inherit. ``tools`` are the host's tools as Claude Code
-    names them, and ``shared_env`` the variables that the user's and the system's settings give all
-    hooks of Claude Code; both only where there are such hooks. ``judge`` answers prompt hooks;
-    ``private_hosts`` are the hosts on private networks that a project's hooks may reach, and
+    process's, None for one that hooks do not inherit. ``tools`` are the host's tools as other
+    dialects name them, and ``shared_env`` the variables that the user's and the system's settings
+    give all hooks of these dialects; both only where there are such hooks. ``judge`` answers prompt
+    hooks; ``private_hosts`` are the hosts on private networks that a project's hooks may reach, and
     ``hook_state`` is the folder of the user's in which they may write.
     """
 
@@ -106,7 +106,7 @@ class InputDocument(EventDocument, frozen=True, eq=False):
         payload = chain_input(self.event, self.payload, output or {})
         if payload is self.payload:
             return self
-        # The event as Claude Code itself worded it no longer applies.
+        # The event as the host worded it no longer applies.
         facts = msgspec.structs.replace(self.facts, original=None)
         return InputDocument(self.event, payload, facts, self.tools, self.cut)
 

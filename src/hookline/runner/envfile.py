@@ -1,6 +1,6 @@
-"""Gives a hook the file that CLAUDE_ENV_FILE names, and reads the variables that it sets there.
+"""Gives a hook the file that a variable of its dialect names, and reads what it exports there.
 
-Claude Code has its shells source that file. hookline sources nothing: it reads lines such as
+Other agents have their shells source that file. hookline sources nothing: it reads lines such as
 ``export NAME=value``, and what they set reaches the host with the hook's answer. Any other line is
 not read, with a warning.
 """
@@ -12,22 +12,23 @@ from hookline._support.files import open_regular
 from hookline.shell.commands import Command, split_commands
 from hookline.shell.tokens import Variable, Word, is_readable
 
-_VARIABLE = "CLAUDE_ENV_FILE"
 # Reading a long file would block the event loop.
 _MOST_BYTES = 128 * 1024
 _MOST_MADE = 4 * 1024 * 1024
 _MOST_NAMED = 5
-# A shell's own variables, and the file that is gone with the hook; ``export -p`` lists them.
-_NOT_HANDED_ON = frozenset({_VARIABLE, "OLDPWD", "PWD", "SHLVL", "_"})
+# A shell's own variables, which ``export -p`` lists.
+_NOT_HANDED_ON = frozenset({"OLDPWD", "PWD", "SHLVL", "_"})
 # What may be in front of NAME=value; bash itself writes the last.
 _EXPORTING = ((), ("export",), ("declare", "-x"))
 _PLAIN_ENDS = ("", "\n", ";")
 
 
 class EnvFile:
-    """The file of one run of a hook, deleted after it. Without it the hook still runs."""
+    """The file of one run of a hook, which ``variable`` names, deleted after it. Without it the
+    hook still runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, variable: str) -> None:
+        self._variable = variable
         self.variables: dict[str, str] = {}
         self.warnings: list[str] = []
         self._directory = ""
@@ -40,9 +41,11 @@ class EnvFile:
             self._directory = tempfile.mkdtemp(prefix="hookline-")
             path = os.path.join(self._directory, "env")
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self.variables = {_VARIABLE: path}
+            self.variables = {self._variable: path}
         except OSError as error:
-            self.warnings.append(f"it runs without {_VARIABLE}: cannot create the file: {error}")
+            self.warnings.append(
+                f"it runs without {self._variable}: cannot create the file: {error}"
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,20 +59,24 @@ class EnvFile:
         if not self.variables:
             return {}
         try:
-            with open_regular(self.variables[_VARIABLE]) as file:
+            with open_regular(self.variables[self._variable]) as file:
                 written = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             return {}
         except OSError as error:
-            self.warnings.append(f"its {_VARIABLE} cannot be read: {error.strerror or error}")
+            self.warnings.append(f"its {self._variable} cannot be read: {error.strerror or error}")
             return {}
         if len(written) > _MOST_BYTES:
-            self.warnings.append(f"its {_VARIABLE} is ignored: longer than {_MOST_BYTES} bytes")
+            self.warnings.append(
+                f"its {self._variable} is ignored: longer than {_MOST_BYTES} bytes"
+            )
             return {}
         text = written.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         exports, skipped = read_exports(text, environ)
+        # The file is gone with the hook.
+        exports.pop(self._variable, None)
         if skipped:
-            self.warnings.append(f"not read in its {_VARIABLE}: {skipped}")
+            self.warnings.append(f"not read in its {self._variable}: {skipped}")
         return exports
 
 

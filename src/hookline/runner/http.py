@@ -247,7 +247,8 @@ def _read_response(
     if not strict and not has_every_key(said, value):
         # Only the text shows that a field is given twice; then the stricter value counts.
         return dialect.read_answer(document, hook.name, 0, secrets.hidden(said), ""), shown
-    return dialect.read_value(document, secrets.hidden(value), strict=strict), shown
+    hidden = secrets.hidden(value)
+    return dialect.read_value(document, hidden, hook_name=hook.name, strict=strict), shown
 
 
 def _read_json(text: str) -> object:

@@ -11,7 +11,7 @@ import time
 from contextvars import ContextVar
 from typing import Any
 
-from hookline.dialects import HookAnswer
+from hookline.dialects import DIALECTS, HookAnswer
 from hookline.dialects.stdout import refuse_repeats
 from hookline.errors import describe
 from hookline.runner.context import InputDocument, Judge, RunContext, failed_result
@@ -33,12 +33,6 @@ _NO_JUDGE = "was not run: it asks a model, and the program has no judge; pass Ho
 _OWN_EVENT = "was not run: its judge fired this event itself, so asking it again would never end"
 # The judges that are being asked: a model's client may fire events for each call.
 _asked: ContextVar[tuple[Judge, ...]] = ContextVar("asked", default=())
-
-# Events where a no ends the turn in Claude Code instead of denying, unless the hook says otherwise;
-# and events where an agent ends its turn, where the model may reply that it is impossible to go on.
-_ENDS_TURN = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"})
-_FEEDBACK = _ENDS_TURN - {"PreToolUse"}
-_STOPS = frozenset({"Stop", "SubagentStop"})
 
 
 async def run_prompt(
@@ -143,24 +137,8 @@ def read_reply(hook: PromptHook, document: InputDocument, reply: str) -> HookAns
         return HookAnswer(success=True, output_format="json")
     if not isinstance(reason, str) or not reason.strip():
         return _reject_reply("says no without a reason in a string")
-    output = _refuse(hook, document, reason, impossible=impossible)
+    output = DIALECTS[hook.dialect].refuse(hook, document, reason, impossible=impossible)
     return HookAnswer(success=True, output=output, output_format="json")
-
-
-def _refuse(
-    hook: PromptHook, document: InputDocument, reason: str, *, impossible: bool
-) -> dict[str, Any] | None:
-    """Return a no as a hook's output; None if it changes nothing."""
-    event = hook.dialect_event
-    if event in _STOPS and impossible:
-        return None
-    if event in _ENDS_TURN and not hook.continue_on_block:
-        return {"continue": False, "stopReason": reason}
-    if event in _FEEDBACK:
-        specific = {"hookEventName": document.event.value, "additionalContext": reason}
-        return {"hookSpecificOutput": specific}
-    is_denial = event in ("", "PreToolUse", "PermissionRequest")
-    return {"decision": "deny" if is_denial else "block", "reason": reason}
 
 
 def _reject_reply(problem: str) -> HookAnswer:

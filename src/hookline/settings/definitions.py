@@ -445,6 +445,7 @@ class _Reader:
             warm=warm,
             directory=directory,
             background=bool(in_background),
+            wakes=self.dialect.wake_key in in_background,
             plugin_data=self.origin.plugin_data,
             covers=tuple(covers),
         )

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from hookline._support.places import managed_settings_file, system_settings_file, user_config_dir
+from hookline._support.places import system_settings_file, user_config_dir
 from hookline._support.problem import Problem
+from hookline.dialects import list_managed_settings
 from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.settings.jsonc import Document, Path, SettingsFileError, read_settings_file, value_at
 from hookline.settings.layers import DeclaredTool, Layer, SettingsFile
@@ -193,7 +194,7 @@ def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
     named = (
         (HookSource.PROJECT, _join_each(project_dir, _CLAUDE_PROJECT_FILES)),
         (HookSource.USER, _join_each(home, _CLAUDE_HOME_FILES)),
-        (HookSource.SYSTEM, [managed_settings_file()]),
+        (HookSource.SYSTEM, list_managed_settings("claude")),
     )
     return [SettingsFile(path, source, "claude") for source, paths in named for path in paths]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hookline.dialects import ROWS
 from hookline.shell.table import OF_THE_SHELL, find_in_table
 from hookline.wire.hooks import CommandHook, HookSource
 
@@ -24,12 +25,12 @@ _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _QUOTING = frozenset("'\"\\$")
 _QUOTING_IN_BACKTICKS = frozenset("'\"\\$`")
 _STATE = "HOOKLINE_HOOK_STATE"
-_DIRECTORIES = (
-    *(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI", "CLAUDE")),
-    _STATE,
+_PROJECT_VARIABLES = (
+    *(f"{host}_PROJECT_DIR" for host in ("HOOKLINE", "LLXPRT", "GEMINI")),
+    *(row.project_variable for row in ROWS.values()),
 )
+_DIRECTORIES = (*_PROJECT_VARIABLES, _STATE)
 _DIRECTORIES_OF_EXTENSIONS = ("extensionPath", "workspacePath")
-_DIRECTORIES_OF_PLUGINS = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
 # Linux reads this much of a script to find its interpreter.
 _SHEBANG_BYTES = 256
 _IS_MACOS = sys.platform == "darwin"
@@ -48,10 +49,7 @@ def hook_variables(
     and those that a ``hook`` of an extension or a plugin gets besides. ``hook_state`` is a folder
     in which hooks may write, if there is one."""
     variables = {
-        "HOOKLINE_PROJECT_DIR": project_dir,
-        "LLXPRT_PROJECT_DIR": project_dir,
-        "GEMINI_PROJECT_DIR": project_dir,
-        "CLAUDE_PROJECT_DIR": project_dir,
+        **dict.fromkeys(_PROJECT_VARIABLES, project_dir),
         "HOOKLINE_CWD": cwd,
         "GEMINI_CWD": cwd,
         "HOOKLINE_SESSION_ID": session_id,
@@ -66,7 +64,7 @@ def hook_variables(
         variables["workspacePath"] = project_dir
     if hook is not None and hook.plugin_root is not None:
         folders = (hook.plugin_root, hook.plugin_data)
-        found = zip(_DIRECTORIES_OF_PLUGINS, folders, strict=True)
+        found = zip(ROWS[hook.dialect].plugin_variables, folders, strict=True)
         variables |= {name: folder for name, folder in found if folder is not None}
     return variables
 
@@ -133,12 +131,12 @@ def directory_names(hook: CommandHook) -> tuple[str, ...]:
     names = _DIRECTORIES
     if hook.source is HookSource.EXTENSIONS:
         names += _DIRECTORIES_OF_EXTENSIONS
-    return names if hook.plugin_root is None else names + _DIRECTORIES_OF_PLUGINS
+    return names if hook.plugin_root is None else names + ROWS[hook.dialect].plugin_variables
 
 
 def find_user_config(hook: CommandHook) -> str | None:
-    """The first ``${user_config.NAME}`` in a command: an answer that Claude Code asks for when it
-    installs a plugin, so it has no value here."""
+    """The first ``${user_config.NAME}`` in a command: an answer that another agent asks for
+    when it installs a plugin, so it has no value here."""
     for text in (hook.command, *(hook.args or ())):
         start = text.find("${user_config.")
         if start >= 0:

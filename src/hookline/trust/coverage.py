@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from hookline._support.files import QUIETLY
+from hookline.dialects import ROWS
 from hookline.trust.ground import Ground, may_be_code
 
 MOST_FILES = 200
@@ -21,8 +22,13 @@ _MOST_ENTRIES = 10_000
 _MOST_DEPTH = 32
 _CHUNK = 1024 * 1024
 
-HOST_FOLDERS = frozenset({".hookline", ".llxprt", ".gemini", ".claude"})
-_PLUGIN_MARKS = (".claude-plugin", "plugin.json", "gemini-extension.json", "llxprt-extension.json")
+HOST_FOLDERS = frozenset(
+    {".hookline", ".llxprt", ".gemini", *(row.folder for row in ROWS.values())}
+)
+_PLUGIN_MARKS = (
+    *(row.plugin_mark for row in ROWS.values() if row.plugin_mark),
+    *("plugin.json", "gemini-extension.json", "llxprt-extension.json"),
+)
 _SETTINGS = frozenset(
     {"settings.json", "settings.local.json", "settings.schema.json", "hooktest.schema.json"}
 )

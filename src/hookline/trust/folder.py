@@ -14,6 +14,7 @@ import msgspec
 
 from hookline._support.files import Signature, signature
 from hookline._support.problem import Problem
+from hookline.dialects import ROWS
 from hookline.settings.definitions import HookRegistryEntry
 from hookline.settings.reader import Layer
 from hookline.trust.comparison import Comparison
@@ -126,16 +127,16 @@ class FolderTrust:
         is_on: Callable[[HookConfig], bool],
         is_required: Callable[[HookRegistryEntry], bool] = lambda _entry: False,
         in_code: Iterable[Layer] = (),
-        claude: bool | None = None,
+        others: bool | None = None,
         tools: "Mapping[str, ToolAlias] | None" = None,
     ) -> None:
         """Decide about the hooks of these layers from now on; ``is_on`` says which the project
         enables, ``is_required`` which somebody requires. Hooks given in code are the caller's own,
         in any layer.
 
-        ``claude`` is whether they include the project's Claude Code settings: False if the user
-        excludes them, None if no settings say. ``tools`` are the host's, as Claude Code calls
-        them.
+        ``others`` is whether they include the project's settings of other dialects: False if the
+        user excludes them, None if no settings say. ``tools`` are the host's, as other dialects
+        call them.
         """
         # Before they are read, so that a change in between shows.
         self._signed = self._sign_stores()
@@ -159,7 +160,7 @@ class FolderTrust:
                     why = look.comparison.find_change() or ""
                 if why and look.fault is None:
                     notices.append(_tell_kept(look.hook, look.kept, why, entry.file))
-        guards = [*self._keep_guards(layers, looks, claude, tools, notices)]
+        guards = [*self._keep_guards(layers, looks, others, tools, notices)]
         guards += self._withhold_users(looks.values())
         if faults:
             guards += self._hold_all(layers, faults)
@@ -401,7 +402,7 @@ class FolderTrust:
         self,
         layers: Sequence[Layer],
         looks: dict[int, _Look],
-        claude: bool | None,
+        others: bool | None,
         tools: "Mapping[str, ToolAlias] | None",
         notices: list[Problem],
     ) -> Iterator[HookRegistryEntry]:
@@ -421,8 +422,8 @@ class FolderTrust:
             is_here = kept.review.project == project
             for guard in kept.review.get_guards():
                 entry = guard.entry
-                is_settings = entry.get("dialect") == "claude" and "plugin_root" not in entry
-                if (is_here and entry in current) or (claude is False and is_settings):
+                is_settings = entry.get("dialect") in ROWS and "plugin_root" not in entry
+                if (is_here and entry in current) or (others is False and is_settings):
                     continue
                 restored = restore_entry(guard, tools)
                 if restored is None:
@@ -432,7 +433,7 @@ class FolderTrust:
                 looks[id(look.entry.hook)] = look
                 why = f"its project is {kept.review.project}, above this one"
                 if is_here:
-                    why = _explain_missing(guard, current, unreadable, claude)
+                    why = _explain_missing(guard, current, unreadable, others)
                 notices.append(_tell_kept(guard, kept, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
         if above:
@@ -570,17 +571,18 @@ def _explain_missing(
     guard: ReviewedHook,
     current: Iterable[Mapping[str, Any]],
     unreadable: Sequence[str],
-    claude: bool | None,
+    others: bool | None,
 ) -> str:
     """Return why the settings do not give a reviewed guard."""
     if any(guard.has_same_place(entry) for entry in current):
         return "its entry in the settings has changed since it was reviewed"
     if unreadable:
         return f"{unreadable[0]} cannot be read"
-    if guard.entry.get("dialect") == "claude" and claude is None:
+    dialect = str(guard.entry.get("dialect"))
+    if dialect in ROWS and others is None:
         return (
-            "nothing asks for Claude Code's settings any more: pass --claude, or set "
-            '"claude" to true or false in your settings'
+            f"nothing asks for {ROWS[dialect].title}'s settings any more: pass --{dialect}, or set "
+            f'"{dialect}" to true or false in your settings'
         )
     return "it is no longer in the project's settings"
 

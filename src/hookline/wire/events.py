@@ -1,9 +1,9 @@
 """The eleven events: their names and enums, their fields, and what matchers are compared with.
 
-Events that only Claude Code has are in ``wire/claude_events.py``, which is loaded when one is
-fired.
+Other dialects may have events besides, which ``hookline.dialects`` finds.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -13,7 +13,7 @@ from hookline.errors import InvalidPayloadError, UnknownEventError
 
 
 class EventName(StrEnum):
-    """The name of an event: hookline's, or one that only Claude Code has."""
+    """The name of an event: hookline's, or one that only another dialect has."""
 
     # Members are dictionary keys on the hot path. Enum's own hash, in Python, would be most of the
     # cost of a lookup, and differs from the hash of the equal string.
@@ -94,12 +94,15 @@ class EventSpec(msgspec.Struct, frozen=True):
 
 
 class _Events(dict[str, EventSpec]):
-    """The eleven events by name; finds events that only Claude Code has, too."""
+    """The eleven events by name; ``find_more`` finds events that only other dialects have."""
+
+    find_more: Callable[[str], EventSpec | None] = staticmethod(lambda _name: None)
 
     def __missing__(self, event: str) -> EventSpec:
-        from hookline.wire.claude_events import CLAUDE_EVENTS
-
-        return CLAUDE_EVENTS[event]
+        spec = self.find_more(event)
+        if spec is None:
+            raise KeyError(event)
+        return spec
 
 
 EVENTS = _Events(
@@ -166,7 +169,7 @@ _BY_NAME: dict[str, HookEventName] = {event.value: event for event in HookEventN
 
 
 def narrow_event(name: object) -> EventName:
-    """Return the event of that name, including those that only Claude Code has; raises
+    """Return the event of that name, including those that only other dialects have; raises
     UnknownEventError, with the nearest of hookline's names, for any other."""
     event = find_event(name)
     if event is None:
@@ -175,16 +178,14 @@ def narrow_event(name: object) -> EventName:
 
 
 def find_event(name: object) -> EventName | None:
-    """Return the event of that name, including those that only Claude Code has; None for any
+    """Return the event of that name, including those that only other dialects have; None for any
     other."""
     if not isinstance(name, str):
         return None
     event = _BY_NAME.get(name)
     if event is not None:
         return event
-    from hookline.wire.claude_events import CLAUDE_EVENTS
-
-    spec = CLAUDE_EVENTS.get(name)
+    spec = EVENTS.find_more(name)
     return None if spec is None else spec.event
 
 

@@ -13,13 +13,29 @@ from hookline.wire.validators import ALIASES, read_values
 BASE_FIELDS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "timestamp"})
 
 
+class Original(dict[str, Any]):
+    """The fields of an event in the words of another ``dialect`` than the native one, as a host
+    fired it."""
+
+    __slots__ = ("dialect",)
+
+    def __init__(self, dialect: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.dialect = dialect
+
+
 class Facts(msgspec.Struct, frozen=True):
     """Facts about an event that native hooks do not read: the id of the tool call, how long the
-    tool took, and the event in Claude Code's own form."""
+    tool took, and the event as the host worded it."""
 
     call_id: str | None = None
     duration_ms: float | None = None
-    original: Mapping[str, Any] | None = None
+    original: Original | None = None
+
+    def words_of(self, dialect: str) -> Original | None:
+        """Return the event as the host worded it if those are the dialect's words."""
+        original = self.original
+        return original if original is not None and original.dialect == dialect else None
 
 
 NO_FACTS = Facts()
@@ -34,16 +50,22 @@ _MCP_CONTEXT: dict[str, int] = {
 
 
 class Target(str):
-    """The text that matchers are compared with; ``elsewhere`` is Claude Code's name for it, if
-    that cannot be derived: its own word, or the name of an MCP server's tool."""
+    """The text that matchers are compared with; ``elsewhere`` is the name that a ``dialect`` has
+    for it, if that cannot be derived. Without a dialect it is the name that every dialect but the
+    native one has: that of an MCP server's tool."""
 
-    __slots__ = ("elsewhere",)
+    __slots__ = ("dialect", "elsewhere")
     elsewhere: str
+    dialect: str
 
-    def __new__(cls, name: str, elsewhere: str) -> "Target":
+    def __new__(cls, name: str, elsewhere: str, dialect: str = "") -> "Target":
         target = super().__new__(cls, name)
-        target.elsewhere = elsewhere
+        target.elsewhere, target.dialect = elsewhere, dialect
         return target
+
+    def name_in(self, dialect: str) -> str | None:
+        """Return the name that a dialect has for it; None if that is to be derived."""
+        return self.elsewhere if self.dialect in ("", dialect) else None
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -70,11 +92,13 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> str:
-        """The target, with Claude Code's name for it if the event tells."""
+        """The target, with the name that another dialect has for it if the event tells."""
         original, place = self.facts.original, _MCP_CONTEXT.get(self.event)
         if original is not None:
             word = original.get(self.spec.target or "")
-            return Target(self.target, word) if isinstance(word, str) else self.target
+            if not isinstance(word, str):
+                return self.target
+            return Target(self.target, word, original.dialect)
         if place is None:
             return self.target
         context = self.values[place] if len(self.values) > place else None

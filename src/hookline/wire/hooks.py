@@ -69,8 +69,9 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
 
     With ``warm`` the interpreter of a Python script is kept running between calls. ``directory``
     is the directory of the settings file or extension that the hook comes from. No event waits for
-    a ``background`` hook. ``plugin_data`` is where the hook's plugin keeps its files. ``covers``
-    are patterns of more files that a review covers, and ``start`` is what the review found.
+    a ``background`` hook; the model reads the stderr of one that ``wakes`` if it exits with 2.
+    ``plugin_data`` is where the hook's plugin keeps its files. ``covers`` are patterns of more
+    files that a review covers, and ``start`` is what the review found.
     """
 
     type: ClassVar[str] = "command"
@@ -81,6 +82,7 @@ class CommandHook(HookConfig, frozen=True, kw_only=True):
     warm: bool = False
     directory: str | None = None
     background: bool = False
+    wakes: bool = False
     plugin_data: str | None = None
     covers: tuple[str, ...] = ()
     start: ReviewedStart | None = None

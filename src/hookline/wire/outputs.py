@@ -40,7 +40,7 @@ _FOR_USER: dict[str, type] = {"userMessage": str}
 
 
 class _SpecificFields(dict[EventName, dict[str, type]]):
-    """The fields by event, with a default for events that only Claude Code has."""
+    """The fields by event, with a default for events that only other dialects have."""
 
     def __missing__(self, event: EventName) -> dict[str, type]:
         fields = {"additionalContext": str, **_FOR_USER}

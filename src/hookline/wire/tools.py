@@ -20,9 +20,9 @@ NATIVE_TOOLS = frozenset(
 
 
 def name_mcp_tool(name: str, context: object) -> str:
-    """Return Claude Code's name for an MCP server's tool: ``mcp__<server>__<tool>``. The context is
-    the event's ``mcp_context`` or Claude Code's ``mcp_server``; without a server in it the tool
-    keeps its name."""
+    """Return the name that other dialects have for an MCP server's tool: ``mcp__<server>__<tool>``.
+    The context is the event's ``mcp_context``, or its ``mcp_server`` in other dialects; without a
+    server in it the tool keeps its name."""
     if not isinstance(context, Mapping):
         return name
     server = context.get("server_name") or context.get("name")

@@ -89,8 +89,8 @@ _REQUIRED = object()
 
 
 def _find_kind(name: str) -> Kind:
-    """Return the type of a field; anything for a tool's response, and for fields that only Claude
-    Code has."""
+    """Return the type of a field; anything for a tool's response, and for fields that only other
+    dialects have."""
     return _FIELDS.get(name, _ANYTHING)
 
 
@@ -105,7 +105,7 @@ def _make_reading(spec: EventSpec) -> _Reading:
 
 
 class _Readings(dict[EventName, _Reading]):
-    """The readings by event; those of events that only Claude Code has are made on first use."""
+    """The readings by event; those of events of other dialects are made on first use."""
 
     def __missing__(self, event: EventName) -> _Reading:
         self[event] = made = _make_reading(EVENTS[event])

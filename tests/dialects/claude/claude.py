@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hookline._support.places import managed_settings_file, system_settings_file
+from hookline._support.places import system_settings_file
 from hookline.contract import Config
+from hookline.dialects import list_managed_settings
 from hookline.settings.reader import Settings
 
 PROJECT_FILE = ".claude/settings.json"
@@ -37,7 +38,8 @@ def user_file() -> Path:
 
 
 def managed_file() -> Path:
-    return Path(managed_settings_file())
+    [path] = list_managed_settings("claude")
+    return Path(path)
 
 
 def system_file() -> Path:

@@ -428,8 +428,6 @@ FAILURES: list[tuple[str, int, object, str, str]] = [
         "additionalContext must",
     ),
     ("UserPromptSubmit", 0, {"decision": "ask"}, "malformed", "approve, block"),
-    ("Stop", 0, {"decision": "block"}, "malformed", "needs a reason on Stop"),
-    ("SubagentStop", 0, {"decision": "block"}, "malformed", "needs a reason on SubagentStop"),
     ("Elicitation", 0, own("Elicitation", action="maybe"), "malformed", "accept, decline, cancel"),
     ("PermissionRequest", 0, behavior("maybe"), "malformed", 'behavior "allow" or "deny"'),
     ("PermissionRequest", 0, own("PermissionRequest", decision="allow"), "malformed", "behavior"),

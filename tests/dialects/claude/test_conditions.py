@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hookline import Hooks
 from hookline.dialects.claude import ClaudeDialect
 from hookline.dialects.claude.rules import covers_command, covers_path
-from hookline.dialects.tools import TOOLS, ToolAlias
+from hookline.dialects.claude.tools import TOOLS
+from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.planner import narrow_plan
-from hookline.wire.fired import Facts
+from hookline.wire.fired import Facts, Original
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan
 from tests.dialects.claude.claude import PROJECT_FILE, hooks, write
@@ -359,7 +360,9 @@ def test_a_rule_knows_the_tools_that_the_host_declares() -> None:
 def test_a_rule_is_about_the_call_as_claude_worded_it() -> None:
     original = {"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/repo/a.ipynb"}}
     fields = {"tool_name": "replace", "tool_input": {"file_path": "/repo/a.ipynb"}}
-    document = make_document("BeforeTool", fields, facts=Facts(original=original))
+    document = make_document(
+        "BeforeTool", fields, facts=Facts(original=Original("claude", original))
+    )
     assert CLAUDE.applies(make_hook("PreToolUse", "Edit(*.ipynb)"), document)
     assert CLAUDE.applies(make_hook("PreToolUse", "NotebookEdit"), document)
     assert not CLAUDE.applies(make_hook("PreToolUse", "Edit(*.py)"), document)

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.dialects.claude.inputs import find_failure, show_call, write_document
-from hookline.dialects.tools import TOOLS, AmbiguousInputError, ToolAlias, ToolResponse
+from hookline.dialects.claude.tools import TOOLS
+from hookline.dialects.tools import AmbiguousInputError, ToolAlias, ToolResponse
 from hookline.errors import HooklineError
 from hookline.runner.context import InputDocument, RunContext
 from hookline.runner.runner import HookRunner
 from hookline.wire.events import HookEventName
-from hookline.wire.fired import Facts
+from hookline.wire.fired import Facts, Original
 from hookline.wire.hooks import CommandHook
 from hookline.wire.results import HookExecutionPlan
 from tests.dialects.claude.documents import BASE, HEAD, make_document
@@ -570,7 +571,9 @@ def test_an_event_of_claudes_own_wording_is_written_as_it_was() -> None:
         "prompt_id": None,
     }
     fields = {"tool_name": "replace", "tool_input": {"file_path": "n.ipynb", "new_string": "x"}}
-    document = make_document("BeforeTool", fields, facts=Facts("c1", original=original))
+    document = make_document(
+        "BeforeTool", fields, facts=Facts("c1", original=Original("claude", original))
+    )
     assert write_document(document).decode() == (
         '{"session_id":"theirs","transcript_path":"/t.jsonl","cwd":"/elsewhere",'
         '"permission_mode":"acceptEdits","hook_event_name":"PreToolUse",'
@@ -585,7 +588,9 @@ def test_an_event_of_claudes_own_wording_is_written_as_it_was() -> None:
 
 def test_a_wording_that_lacks_fields_is_completed() -> None:
     fields = {"tool_name": "t", "tool_input": {}, "tool_response": NOT_IT}
-    document = make_document("AfterTool", fields, facts=Facts(original={"error": "no"}))
+    document = make_document(
+        "AfterTool", fields, facts=Facts(original=Original("claude", {"error": "no"}))
+    )
     read = json.loads(write_document(document))
     assert read["hook_event_name"] == "PostToolUseFailure"
     assert read["session_id"] == "s1"

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from hookline.dialects import DIALECTS
 from hookline.dialects.claude import ClaudeDialect
-from hookline.dialects.claude.names import EVENT_NAMES
-from hookline.dialects.matcher import MatchTimeout, may_name_mcp_tools
-from hookline.dialects.tools import TOOLS, ToolAlias
+from hookline.dialects.claude.events import EVENT_NAMES
+from hookline.dialects.claude.tools import TOOLS
+from hookline.dialects.matcher import MatchTimeout
+from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
 from hookline.settings.definitions import Origin, Parsed, parse_hooks
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
-from hookline.wire.fired import Facts, FiredEvent, Target
+from hookline.wire.fired import Facts, FiredEvent, Original, Target
 from hookline.wire.hooks import CommandHook, HookSource
 
 CLAUDE = ClaudeDialect()
@@ -269,11 +270,14 @@ def test_an_event_says_which_server_has_its_tool(
 def test_an_event_of_claudes_own_wording_is_matched_by_it() -> None:
     original = {"tool_name": "NotebookEdit", "tool_input": {}}
     fired = FiredEvent(
-        HookEventName.BEFORE_TOOL, "replace", ("replace", {}), facts=Facts(original=original)
+        HookEventName.BEFORE_TOOL,
+        "replace",
+        ("replace", {}),
+        facts=Facts(original=Original("claude", original)),
     ).matched
     assert matches("BeforeTool", "NotebookEdit", fired)
     assert not matches("BeforeTool", "Edit", fired)
-    facts = Facts(original={"source": "fork"})
+    facts = Facts(original=Original("claude", {"source": "fork"}))
     started = FiredEvent(HookEventName.SESSION_START, "resume", ("resume",), facts=facts).matched
     assert started == "resume"
     assert matches("SessionStart", "fork", started)
@@ -307,17 +311,16 @@ def test_a_plan_is_made_for_both_names_of_a_tool_and_kept_for_both() -> None:
 
 
 def test_only_a_list_without_tools_of_servers_cannot_pick_one() -> None:
-    assert not may_name_mcp_tools("Edit|Write")
-    assert may_name_mcp_tools("Edit|mcp__db__drop")
-    assert may_name_mcp_tools("__drop$")
-    assert may_name_mcp_tools(None)
+    assert not CLAUDE.may_name_mcp_tools("Edit|Write")
+    assert CLAUDE.may_name_mcp_tools("Edit|mcp__db__drop")
+    assert CLAUDE.may_name_mcp_tools("__drop$")
+    assert CLAUDE.may_name_mcp_tools(None)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
         ("timeout", 5000, "is in seconds, and 5000 of them look like milliseconds"),
-        ("asyncRewake", True, "the hook runs as async and does not wake the agent"),
         ("if", "Bash(git push", "is not a rule such as"),
         ("if", "Edit(!a)", "is not a path pattern"),
         ("if", "Edit(*.{ts,js})", "is not a path pattern"),
@@ -338,7 +341,6 @@ def test_what_is_read_otherwise_than_written_is_reported(
     (entry,) = parsed.entries
     assert isinstance(entry.hook, CommandHook)
     assert entry.hook.timeout == (5_000_000 if field == "timeout" else 600_000)
-    assert entry.hook.background is (field == "asyncRewake")
 
 
 @pytest.mark.parametrize(("seconds", "is_reported"), [(999, False), (1000, True)])

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from hookline.dialects.claude.events import CLAUDE_EVENTS, EVENT_NAMES
 from hookline.dialects.claude.inputs import write_document
-from hookline.dialects.claude.names import EVENT_NAMES
 from hookline.dialects.claude.payloads import read_claude_event
+from hookline.dialects.claude.tools import TOOLS
 from hookline.dialects.document import EventDocument
-from hookline.dialects.tools import TOOLS, AmbiguousInputError, ToolAlias
+from hookline.dialects.tools import AmbiguousInputError, ToolAlias
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.wire.claude_events import CLAUDE_EVENTS
 from hookline.wire.fired import FiredEvent
 from tests.dialects.claude.documents import BASE
 

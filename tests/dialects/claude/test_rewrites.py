@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from hookline.dialects import EventDocument, HookAnswer
-from hookline.dialects.tools import TOOLS, ToolAlias, ToolResponse, show_as_host
+from hookline.dialects.claude.tools import TOOLS, show_as_host
+from hookline.dialects.tools import ToolAlias, ToolResponse
 from hookline.wire.events import HookEventName
-from hookline.wire.fired import Facts
+from hookline.wire.fired import Facts, Original
 from tests.dialects.claude.answering import (
     CLAUDE,
     apply,
@@ -131,7 +132,10 @@ def test_the_hosts_own_tools_are_mapped_as_it_declares_them() -> None:
     payload = {"tool_name": "my_shell", "tool_input": {"cmd": "ls", "shell": "zsh"}, "cwd": "/"}
     document = EventDocument(HookEventName.BEFORE_TOOL, payload, tools=tools)
     original = {"tool_name": "Bash", "tool_input": {"command": "ls", "shell": "zsh"}}
-    for each in (document, msgspec.structs.replace(document, facts=Facts(original=original))):
+    for each in (
+        document,
+        msgspec.structs.replace(document, facts=Facts(original=Original("claude", original))),
+    ):
         said = CLAUDE.read_value(each, own("PreToolUse", updatedInput={"command": "ls -l"}))
         assert said.output == {
             "hookSpecificOutput": {"tool_input": {"cmd": "ls -l"}, "removeToolInput": ["shell"]}
@@ -145,7 +149,7 @@ def test_a_call_that_claude_code_made_is_rewritten_in_its_own_words() -> None:
     document = EventDocument(
         HookEventName.BEFORE_TOOL,
         {"tool_name": shown.name, "tool_input": shown.input, "cwd": "/"},
-        Facts(original=original),
+        Facts(original=Original("claude", original)),
     )
     updated = {"notebook_path": "/n", "new_source": "y"}
     said = CLAUDE.read_value(document, own("PreToolUse", updatedInput=updated))
@@ -162,7 +166,7 @@ def test_a_call_in_claude_codes_words_is_rewritten_in_those_that_the_host_was_gi
     document = EventDocument(
         HookEventName.BEFORE_TOOL,
         {"tool_name": host, "tool_input": {field: "ls"}, "cwd": "/"},
-        Facts(original={"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        Facts(original=Original("claude", {"tool_name": "Bash", "tool_input": {"command": "ls"}})),
         tools,
     )
     said = CLAUDE.read_value(document, own("PreToolUse", updatedInput={"command": "ls -l"}))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hookline.contract import Config
-from hookline.dialects.tools import TOOLS, ToolAlias
+from hookline.dialects.claude.tools import TOOLS
+from hookline.dialects.tools import ToolAlias
 from hookline.hooks import Hooks
 from hookline.settings.reader import find_project_dir
 from hookline.wire.events import HookEventName

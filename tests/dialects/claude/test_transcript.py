@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hookline.agent.providers.scripted import call
-from hookline.dialects.claude.transcript import TranscriptWriter
+from hookline.dialects.transcript import TranscriptWriter
 from tests.agent.scripts import Bench, hooks
 
 

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hookline.contract import Config, HookSystem
-from hookline.dialects.claude.names import MAPPED_EVENTS
+from hookline.dialects.claude.events import MAPPED_EVENTS
 from hookline.errors import UnknownEventError
 from hookline.settings.schema import (
     CLAUDE_EVENTS,

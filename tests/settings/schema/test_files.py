@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hookline.cli.init import LANGUAGES, FirstHook, make_first_hook
-from hookline.dialects.claude.names import MAPPED_EVENTS
+from hookline.dialects.claude.events import MAPPED_EVENTS
 from hookline.hooktests.cases import FIELD_TYPES, read_test_file
 from hookline.hooktests.comparison import WORDS
 from hookline.hooktests.schema import FIELD_MEANINGS, WORD_MEANINGS, hooktest_schema

@@ -50,20 +50,15 @@ from hookline.calls.tool import (
     may_permit,
     text_of,
 )
-from hookline.dialects.tools import (
-    ShownCall,
-    read_blocks,
-    read_mcp_context,
-    show_as_host,
-    split_mcp_name,
-)
+from hookline.dialects.claude.events import NAME, ClaudeEventName
+from hookline.dialects.claude.tools import show_as_host
+from hookline.dialects.tools import ShownCall, read_blocks, read_mcp_context, split_mcp_name
 from hookline.errors import HooklineError, describe
 from hookline.hooks import Face
 from hookline.pipeline.answer import Answer
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 from hookline.wire.events import HookEventName
-from hookline.wire.fired import Target
+from hookline.wire.fired import Original, Target
 from hookline.wire.hooks import HookSource
 
 Event: TypeAlias = Mapping[str, Any]
@@ -140,7 +135,9 @@ class _Session:
 
     def add_original(self, event: HookEventName, given: Event) -> Face:
         """Return the events of the session, with Claude Code's own form of this one."""
-        return Face(msgspec.structs.replace(self.face.view, original={event: given}))
+        return Face(
+            msgspec.structs.replace(self.face.view, original={event: Original(NAME, given)})
+        )
 
     async def _tell_user(self, answer: Answer) -> None:
         """Pass a hook's message to the user: through Claude Code where it can, else as a
@@ -330,7 +327,7 @@ class Guard:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
             return deny_call(f"hooks cannot read this call, so it did not run: {error}")
-        target = Target(shown.name, given["tool_name"])
+        target = Target(shown.name, given["tool_name"], NAME)
         if session.options.can_use_tool is not None and self._hooks.may_answer(
             ClaudeEventName.PERMISSION_REQUEST, target
         ):
@@ -344,7 +341,7 @@ class Guard:
             confirm=lambda _request: True,
             mcp_context=read_mcp_context(given),
             call_id=given["tool_use_id"],
-            original=given,
+            original=Original(NAME, given),
         )
         if gate.refusal is not None:
             denied = deny_call(text_of(gate.refusal.llm_content))
@@ -394,7 +391,7 @@ class Guard:
 
     async def _fire_after_tool(self, session: _Session, given: Event) -> Output:
         ran = show_as_host(given["tool_name"], given["tool_input"])
-        target = Target(ran.name, given["tool_name"])
+        target = Target(ran.name, given["tool_name"], NAME)
         key = session.find_call(given["tool_use_id"], given["tool_name"], given["tool_input"])
         call = None if key is None else session.calls.pop(key)
         if call is None:
@@ -418,7 +415,7 @@ class Guard:
                 f"AfterTool hooks do not see the background output of {given['tool_name']}: Claude "
                 "Code sends it as a prompt, to BeforeAgent hooks"
             )
-        outcome = await gate.finish(result=_read_result(given, ran), original=given)
+        outcome = await gate.finish(result=_read_result(given, ran), original=Original(NAME, given))
         if outcome.tail_call is not None:
             following = outcome.tail_call["name"]
             session.face.warn(
@@ -549,7 +546,7 @@ class Guard:
         it, None if Claude Code asks."""
         event, tool_input = ClaudeEventName.PERMISSION_REQUEST, given["tool_input"]
         shown = show_as_host(given["tool_name"], tool_input)
-        if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"])):
+        if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"], NAME)):
             return None
         answer = await session.face.fire_claude_event(event.value, given)
         if answer.blocked:

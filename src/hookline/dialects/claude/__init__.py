@@ -2,4 +2,6 @@
 
 from hookline.dialects.claude.dialect import ClaudeDialect
 
-__all__ = ["ClaudeDialect"]
+__all__ = ["DIALECT", "ClaudeDialect"]
+
+DIALECT = ClaudeDialect()

@@ -23,6 +23,7 @@ from hookline.dialects.claude.answer_schema import (
     read_decisions,
     weigh,
 )
+from hookline.dialects.claude.events import ClaudeEventName
 from hookline.dialects.claude.inputs import name_event
 from hookline.dialects.claude.rewrites import read_result, restore_input
 from hookline.dialects.document import EventDocument
@@ -35,11 +36,11 @@ from hookline.dialects.stdout import (
 )
 from hookline.errors import HooklineError
 from hookline.wire import codec
-from hookline.wire.claude_events import ClaudeEventName
 
 # Plain text on stdout is added to what the model reads on these.
 TEXT_EVENTS = frozenset({"UserPromptSubmit", "UserPromptExpansion", "SessionStart"})
-_NEEDS_REASON = frozenset({"Stop", "SubagentStop"})
+# Where the reason of a block is the agent's next prompt, there must be one.
+_SENT_BACK = frozenset({"Stop", "SubagentStop"})
 _NO_REASON = "Blocked by hook"
 
 _BEFORE_TEXT = re.compile(r"\A[\s\ufeff]+")
@@ -56,7 +57,7 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """Read the answer of a command."""
-    reading = _Reading(document, strict=strict)
+    reading = _Reading(document, hook_name, strict=strict)
     if reading.event == "WorktreeCreate":
         return _read_worktree(hook_name, exit_code, stdout, stderr)
     text = _BEFORE_TEXT.sub("", stdout)
@@ -64,7 +65,7 @@ def read_command_answer(
     is_read = exit_code == 0 or text.startswith("{")
     answer, problem = reading.parse(text) if is_read else (None, None)
     if exit_code == 2:
-        return reading.block(answer, problem, stderr, hook_name)
+        return reading.block(answer, problem, stderr)
     if exit_code != 0 and (strict or answer is None):
         first, _, rest = stderr.strip().partition("\n")
         if first.startswith("Traceback "):
@@ -80,18 +81,19 @@ def read_command_answer(
 
 
 def read_object(
-    document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+    document: EventDocument, value: Mapping[str, Any], *, hook_name: str, strict: bool = False
 ) -> HookAnswer:
     """Read the answer of a hook that returns only an object."""
-    return _Reading(document, strict=strict).answer(value)
+    return _Reading(document, hook_name, strict=strict).answer(value)
 
 
 class _Reading:
     """An answer while it is read. ``doubts`` are remarks that make a hook that fails closed a
     failed one."""
 
-    def __init__(self, document: EventDocument, *, strict: bool) -> None:
+    def __init__(self, document: EventDocument, hook_name: str, *, strict: bool) -> None:
         self.document = document
+        self.no_reason = f"{_NO_REASON} {hook_name}".rstrip()
         self.event = name_event(document)
         self.strict = strict
         self.warnings: list[str] = []
@@ -143,9 +145,7 @@ class _Reading:
             return _fail(f"its answer is not clear: {'; '.join(self.doubts)}", self.warnings)
         return self._make_answer(success=True, output_format="json")
 
-    def block(
-        self, answer: dict[str, Any] | None, problem: str | None, stderr: str, hook_name: str
-    ) -> HookAnswer:
+    def block(self, answer: dict[str, Any] | None, problem: str | None, stderr: str) -> HookAnswer:
         """Block because of exit code 2; an object on stdout may give the reason and add context,
         but cannot undo the block."""
         faults = [problem] if problem is not None else []
@@ -155,7 +155,7 @@ class _Reading:
         self.warnings += [f"{fault}; the answer beside exit code 2 was ignored" for fault in faults]
         if faults:
             said, decisions = {}, Decisions([], [], [])
-        self._apply(said, decisions, blocking=stderr or f"{_NO_REASON} {hook_name}")
+        self._apply(said, decisions, blocking=stderr or self.no_reason)
         effect, unclear = EFFECTS.get(self.event), [*faults, *self.doubts]
         if self.strict and unclear and effect == "model":
             # The tool has run, and the unread answer may have been meant to replace its result.
@@ -197,11 +197,7 @@ class _Reading:
         return stricter if repeated else value
 
     def _find_faults(self, answer: Mapping[str, Any], decisions: Decisions) -> list[str]:
-        faults = [*find_faults(self.event, answer), *decisions.faults]
-        denial = decisions.find("deny")
-        if self.event in _NEEDS_REASON and denial is not None and denial.reason is None:
-            faults.append(f"decision block needs a reason on {self.event}")
-        return faults
+        return [*find_faults(self.event, answer), *decisions.faults]
 
     def _apply(
         self, answer: Mapping[str, Any], decisions: Decisions, *, blocking: str | None = None
@@ -213,6 +209,8 @@ class _Reading:
         self.warnings += unread.others
         self.doubts += unread.slips
         specific = answer.get("hookSpecificOutput") or {}
+        if specific and specific.get("hookEventName") is None:
+            specific, decisions = self._keep_denial(specific, decisions)
         if self.event == "SessionEnd" or (blocking and self.event.startswith("Elicitation")):
             specific = {}
         self._add_own_fields(specific)
@@ -283,6 +281,8 @@ class _Reading:
             self._stop(reason)
         else:
             self.output["decision"] = "deny"
+            if reason is None and self.event in _SENT_BACK:
+                reason = self.no_reason
             if reason is not None:
                 self.output["reason"] = reason
 
@@ -292,10 +292,22 @@ class _Reading:
             said = self.output.get("stopReason")
             self.output["stopReason"] = f"{said}\n{reason}" if said else reason
 
+    def _keep_denial(
+        self, specific: Mapping[str, Any], decisions: Decisions
+    ) -> tuple[Mapping[str, Any], Decisions]:
+        """Return what counts of an answer whose ``hookSpecificOutput`` does not name its event,
+        which Claude Code ignores: what holds the agent back."""
+        problem = f'hookSpecificOutput has no hookEventName, write "{self.event}"'
+        held = [decision for decision in decisions.said if decision.word != "allow"]
+        if held:
+            self.warnings.append(f"{problem}; only its denial counts")
+            specific = {name: specific[name] for name in DECIDING_FIELDS if name in specific}
+        else:
+            self.doubts.append(f"{problem}, it was ignored")
+            specific = {}
+        return specific, decisions._replace(said=held)
+
     def _add_own_fields(self, specific: Mapping[str, Any]) -> None:
-        if specific and specific.get("hookEventName") is None:
-            doubt = f'hookSpecificOutput has no hookEventName, write "{self.event}"'
-            self.warnings.append(f"{doubt}; Claude Code would ignore the answer")
         own = OWN_FIELDS.get(self.event, {})
         if "additionalContext" in own and self.event != "Notification":
             self.context += filter(None, [specific.get("additionalContext")])

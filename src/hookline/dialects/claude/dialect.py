@@ -12,24 +12,37 @@ from hookline.dialects.claude.answers import (
     read_command_answer,
     read_object,
 )
-from hookline.dialects.claude.inputs import find_failure, show_call, write_document
-from hookline.dialects.claude.names import (
+from hookline.dialects.claude.events import (
     CALL_EVENTS,
+    CLAUDE_EVENTS,
     CLAUDE_WORDS,
     EVENT_NAMES,
     MAPPED_EVENTS,
+    NAME,
+    OWN_TRIGGERS,
+    ClaudeEventName,
 )
+from hookline.dialects.claude.inputs import find_failure, show_call, write_document
+from hookline.dialects.claude.payloads import read_claude_event
+from hookline.dialects.claude.prompts import refuse
 from hookline.dialects.claude.rules import Rule, covers, read_rule
+from hookline.dialects.claude.tools import (
+    CLAUDE_NAMES,
+    claude_names,
+    host_names,
+    other_names,
+    show_as_claude,
+    show_as_host,
+)
 from hookline.dialects.document import EventDocument
-from hookline.dialects.matcher import NAME_LIST, Match, compile_expression
+from hookline.dialects.matcher import Match, compile_expression
 from hookline.dialects.remarks import Remark
 from hookline.dialects.stdout import HookAnswer
-from hookline.dialects.tools import ToolAlias, claude_names, other_names
+from hookline.dialects.tools import ShownCall, ToolAlias
 from hookline.errors import HooklineError
-from hookline.wire.claude_events import ClaudeEventName
-from hookline.wire.events import EVENTS, EventName, find_event
-from hookline.wire.fired import Target
-from hookline.wire.hooks import HookConfig, OnFailure
+from hookline.wire.events import EVENTS, EventName, EventSpec
+from hookline.wire.fired import FiredEvent, Target
+from hookline.wire.hooks import HookConfig, OnFailure, PromptHook
 
 # No hook takes a quarter of an hour, so such a timeout was meant in milliseconds.
 _LONGEST_TIMEOUT = 1_000
@@ -45,6 +58,8 @@ _NOT_RUN_HERE = {
     "agent": "agent hooks are not supported: this host has no agent to ask; use a prompt hook",
     "mcp_tool": "mcp_tool hooks are not supported; call the server's tool from a command hook",
 }
+# A matcher that is a list of names, not an expression.
+NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 # Their matchers are lists of fewer characters.
 _WORD_LIST = re.compile(r"[A-Za-z0-9_|]*")
 _WORD_EVENTS = frozenset({ClaudeEventName.FILE_CHANGED, ClaudeEventName.STOP_FAILURE})
@@ -62,7 +77,7 @@ _read_rule = functools.lru_cache(maxsize=256)(read_rule)
 class ClaudeDialect:
     """Tables C1 to C5 of Claude Code's hooks."""
 
-    name = "claude"
+    name = NAME
     reserved_keys = frozenset[str]()
     failure_words: Mapping[str, OnFailure] = {"continue": "allow", "block": "block"}
     # If a broken hook could keep an agent from ending, the agent would never end.
@@ -70,18 +85,69 @@ class ClaudeDialect:
     time_unit = "seconds"
     has_conditions = True
     background_keys: tuple[str, ...] = ("async", "asyncRewake")
+    wake_key = "asyncRewake"
     text_events = TEXT_EVENTS
+    extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
+    env_file = "CLAUDE_ENV_FILE"
+    env_file_events = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
     def event_for(self, key: str) -> EventName | None:
         """The event that hookline fires for one of Claude Code's names."""
         if key in MAPPED_EVENTS:
             return MAPPED_EVENTS[key]
-        event = find_event(key)
-        return event if isinstance(event, ClaudeEventName) else None
+        spec = CLAUDE_EVENTS.get(key)
+        return None if spec is None else spec.event
 
     def event_names(self) -> tuple[str, ...]:
         """Return the names of all of Claude Code's events."""
         return EVENT_NAMES
+
+    def is_in_words(self, event: EventName, fields: Mapping[str, Any]) -> bool:
+        """True for a trigger that only Claude Code has."""
+        field, words = OWN_TRIGGERS.get(event, ("", frozenset()))
+        word = fields.get(field)
+        return isinstance(word, str) and word in words
+
+    def read_event(
+        self, name: str, fields: Mapping[str, Any], tools: Mapping[str, ToolAlias] | None
+    ) -> FiredEvent:
+        """Read an event that Claude Code, or a host in its words, fires."""
+        return read_claude_event(name, fields, tools)
+
+    def tool_names(self) -> tuple[str, ...]:
+        """Return the names of Claude Code's tools, former ones too."""
+        return CLAUDE_NAMES
+
+    def host_tools(self, name: str) -> tuple[str, ...]:
+        """Return the hosts' tools that a matcher for the name picks."""
+        return host_names(name)
+
+    def names_of_tool(
+        self, name: str, tools: Mapping[str, ToolAlias] | None = None
+    ) -> tuple[str, ...]:
+        """Return Claude Code's name, its other names there, and the host's own."""
+        return claude_names(name, tools=tools)
+
+    def show_call(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        tools: Mapping[str, ToolAlias] | None = None,
+        cwd: str | None = None,
+    ) -> ShownCall:
+        """Show a host's call as Claude Code would word it."""
+        return show_as_claude(name, tool_input, tools=tools, cwd=cwd)
+
+    def show_to_host(
+        self,
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        tools: Mapping[str, ToolAlias] | None = None,
+    ) -> ShownCall:
+        """Show a call of Claude Code's as the host would word it."""
+        return show_as_host(name, tool_input, tools=tools)
 
     def timeout_ms(self, value: float) -> float:
         """Convert seconds to milliseconds."""
@@ -108,12 +174,6 @@ class ClaudeDialect:
         if config.get("shell") == "powershell":
             yield Remark(
                 "shell", "powershell is not supported; write the command for bash", is_fatal=True
-            )
-        if config.get("asyncRewake") is True:
-            yield Remark(
-                "asyncRewake",
-                "is not supported",
-                "the hook runs as async and does not wake the agent",
             )
         timeout = config.get("timeout")
         if isinstance(timeout, int | float) and timeout >= _LONGEST_TIMEOUT:
@@ -155,6 +215,11 @@ class ClaudeDialect:
         # A negative expression must not match by one of the tool's other names.
         return _compare_names(event, test, tools, by_first="(?!" in text or "(?<!" in text), None
 
+    def may_name_mcp_tools(self, matcher: object) -> bool:
+        """True for an expression, and for a list with such a name."""
+        is_list = isinstance(matcher, str) and NAME_LIST.fullmatch(matcher) is not None
+        return not is_list or "mcp__" in str(matcher)
+
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:
         """Decide by the hook's ``if``, and by whether the tool failed; in doubt the hook runs."""
         key = hook.dialect_event
@@ -191,12 +256,11 @@ class ClaudeDialect:
                 *("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_ENV_FILE"),
             )
         )
-        # Scripts test for Claude Code's terminal ("cli") or a program on its SDK ("sdk-py"); this
-        # is neither.
+        # Scripts test for Claude Code's terminal ("cli") or a program on its SDK, as a host is.
         marks = {
             "CLAUDECODE": "1",
             "CLAUDE_CODE_SESSION_ID": session_id,
-            "CLAUDE_CODE_ENTRYPOINT": "hookline",
+            "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
         }
         return {**hidden, **marks}
 
@@ -214,10 +278,27 @@ class ClaudeDialect:
         return read_command_answer(document, hook_name, exit_code, stdout, stderr, strict=strict)
 
     def read_value(
-        self, document: EventDocument, value: Mapping[str, Any], *, strict: bool = False
+        self,
+        document: EventDocument,
+        value: Mapping[str, Any],
+        *,
+        hook_name: str = "",
+        strict: bool = False,
     ) -> HookAnswer:
         """Read an object by table C5."""
-        return read_object(document, value, strict=strict)
+        return read_object(document, value, hook_name=hook_name, strict=strict)
+
+    def refuse(
+        self, hook: PromptHook, document: EventDocument, reason: str, *, impossible: bool
+    ) -> dict[str, Any] | None:
+        """Return what a no does on the event."""
+        return refuse(hook, document, reason, impossible=impossible)
+
+    def write_failure(self, hook: HookConfig, message: str) -> dict[str, Any]:
+        """Deny, or keep the history from being compressed."""
+        if hook.dialect_event == "PreCompact":
+            return {"hookSpecificOutput": {"keepHistory": True, "userMessage": message}}
+        return {"decision": "deny", "reason": message}
 
 
 def _match_all(_name: str) -> bool:
@@ -240,8 +321,9 @@ def _compare_names(
     if EVENTS[event].search:
 
         def match_tool(name: str) -> bool:
-            if isinstance(name, Target):
-                names = (name.elsewhere, *other_names(name.elsewhere), str(name))
+            own = name.name_in(NAME) if isinstance(name, Target) else None
+            if own is not None:
+                names = (own, *other_names(own), str(name))
             else:
                 names = claude_names(name, tools=tools)
             return any(map(test, names[:1] if by_first else names))
@@ -250,7 +332,12 @@ def _compare_names(
     if event is ClaudeEventName.FILE_CHANGED:
         return lambda path: test(os.path.basename(path))
     words = CLAUDE_WORDS.get(event, {})
-    return lambda word: test(word.elsewhere if isinstance(word, Target) else words.get(word, word))
+
+    def match_word(word: str) -> bool:
+        own = word.name_in(NAME) if isinstance(word, Target) else None
+        return test(words.get(word, word) if own is None else own)
+
+    return match_word
 
 
 def _translate_javascript(text: str) -> str:

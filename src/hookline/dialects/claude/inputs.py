@@ -5,16 +5,10 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from hookline.dialects.claude.names import CALL_EVENTS, CLAUDE_WORDS, MAPPED_EVENTS
+from hookline.dialects.claude.events import CALL_EVENTS, CLAUDE_WORDS, MAPPED_EVENTS, NAME
+from hookline.dialects.claude.tools import make_response, show_as_claude, show_as_host
 from hookline.dialects.document import EventDocument
-from hookline.dialects.tools import (
-    ShownCall,
-    make_response,
-    read_blocks,
-    show_as_claude,
-    show_as_host,
-    write_text,
-)
+from hookline.dialects.tools import ShownCall, read_blocks, write_text
 from hookline.errors import InvalidPayloadError
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
@@ -63,7 +57,7 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
 
 def write_document(document: EventDocument) -> bytes:
     """Write what a hook reads; raises HooklineError if it cannot show all of it."""
-    payload, original = document.payload, document.facts.original
+    payload, original = document.payload, document.facts.words_of(NAME)
     if original is not None:
         # A host that fires the event by its name may leave these fields out.
         placed = {field: payload[field] for field in _BASE if original.get(field) is None}
@@ -96,7 +90,7 @@ def name_event(document: EventDocument) -> str:
 def show_call(document: EventDocument) -> ShownCall:
     """Show an event's tool call in Claude Code's words; ``restore`` of the result translates an
     input in these words to the host's. Raises HooklineError."""
-    payload, original = document.payload, document.facts.original
+    payload, original = document.payload, document.facts.words_of(NAME)
     name, tool_input = payload["tool_name"], payload["tool_input"]
     worded = payload if original is None else original
     told, told_input = worded.get("tool_name"), worded.get("tool_input")
@@ -165,10 +159,18 @@ def _word_response(shown: ShownCall, response: Any) -> Any:
         parts = content if isinstance(content, list) else [content]
         return [_make_block(part) for part in parts if part is not None]
     text = _read_text(content)
-    made = make_response(shown.name, shown.input, text)
+    made = make_response(shown.name, shown.input, text, _find_original(response))
     if made is None and shown.alias is not None and shown.alias.response is not None:
         made = shown.alias.response.write({}, text)
     return response if made is None else made
+
+
+def _find_original(response: Any) -> str | None:
+    """Return what was in a file before a tool wrote it, which Gemini CLI and LLxprt Code show to
+    the user with the change; None for a new file, and if it is not known."""
+    display = response.get("returnDisplay") if isinstance(response, Mapping) else None
+    original = display.get("originalContent") if isinstance(display, Mapping) else None
+    return original if isinstance(original, str) and original else None
 
 
 def _make_block(part: Any) -> Any:

@@ -7,20 +7,19 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hookline._support.nearest import nearest
-from hookline.dialects.claude.names import CLAUDE_WORDS, EVENT_NAMES, MAPPED_EVENTS
-from hookline.dialects.tools import (
-    TOOLS,
-    ToolAlias,
-    find_response,
-    read_blocks,
-    read_mcp_context,
-    show_as_host,
-    write_text,
+from hookline.dialects.claude.events import (
+    CLAUDE_DEFAULTS,
+    CLAUDE_EVENTS,
+    CLAUDE_WORDS,
+    EVENT_NAMES,
+    MAPPED_EVENTS,
+    NAME,
 )
+from hookline.dialects.claude.tools import TOOLS, find_response, show_as_host
+from hookline.dialects.tools import ToolAlias, read_blocks, read_mcp_context, write_text
 from hookline.errors import InvalidPayloadError, UnknownEventError
-from hookline.wire.claude_events import CLAUDE_DEFAULTS, CLAUDE_EVENTS
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
-from hookline.wire.fired import BASE_FIELDS, Facts, FiredEvent, read_fired_event
+from hookline.wire.fired import BASE_FIELDS, Facts, FiredEvent, Original, read_fired_event
 
 Fields: TypeAlias = Mapping[str, Any]
 Tools: TypeAlias = Mapping[str, ToolAlias] | None
@@ -62,7 +61,7 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
     facts = Facts(
         call_id if isinstance(call_id, str) else None,
         duration if isinstance(duration, int | float) else None,
-        None if is_hosts else {**fields, "hook_event_name": name},
+        None if is_hosts else Original(NAME, {**fields, "hook_event_name": name}),
     )
     return msgspec.structs.replace(fired, facts=facts)
 

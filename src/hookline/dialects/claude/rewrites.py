@@ -3,8 +3,9 @@
 from typing import Any
 
 from hookline.dialects.claude.inputs import show_call
+from hookline.dialects.claude.tools import find_response
 from hookline.dialects.document import EventDocument
-from hookline.dialects.tools import ToolResponse, find_response, read_blocks
+from hookline.dialects.tools import ToolResponse, read_blocks
 from hookline.errors import HooklineError
 from hookline.wire import codec
 

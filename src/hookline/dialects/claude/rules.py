@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from hookline.dialects.claude.tools import LEGACY_NAMES
 from hookline.dialects.matcher import Match, MatchTimeout, compile_expression
-from hookline.dialects.tools import LEGACY_NAMES, locate
+from hookline.dialects.tools import locate
 from hookline.shell.commands import split_commands
 from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import (

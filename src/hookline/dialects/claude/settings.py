@@ -15,7 +15,8 @@ import msgspec
 from hookline._support.places import user_state_dir
 from hookline._support.problem import Problem
 from hookline.dialects import DIALECTS
-from hookline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
+from hookline.dialects.claude.tools import LEGACY_NAMES, TOOLS
+from hookline.dialects.tools import ToolAlias, split_mcp_name
 from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.settings.jsonc import (
     Document,

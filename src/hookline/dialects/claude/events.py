@@ -1,15 +1,28 @@
-"""The events that only Claude Code has; a host fires them by name (``fire_claude_event``).
+"""Claude Code's events: its names for those that hookline has too, its words for what matchers are
+compared with, and the events that only it has, which a host fires by name."""
 
-The Claude dialect maps the events that hookline has too.
-"""
-
+from collections.abc import Mapping
 from typing import Any
 
-from hookline.wire.events import EventName, EventSpec
+from hookline.wire.events import EventName, EventSpec, HookEventName
+
+NAME = "claude"
+# Claude Code's name -> our event, where they are not called the same.
+MAPPED_EVENTS: Mapping[str, HookEventName] = {
+    "PreToolUse": HookEventName.BEFORE_TOOL,
+    "PostToolUse": HookEventName.AFTER_TOOL,
+    "PostToolUseFailure": HookEventName.AFTER_TOOL,
+    "UserPromptSubmit": HookEventName.BEFORE_AGENT,
+    "Stop": HookEventName.AFTER_AGENT,
+    "SessionStart": HookEventName.SESSION_START,
+    "SessionEnd": HookEventName.SESSION_END,
+    "PreCompact": HookEventName.PRE_COMPRESS,
+    "Notification": HookEventName.NOTIFICATION,
+}
 
 
 class ClaudeEventName(EventName):
-    """The names of these events, as Claude Code spells them."""
+    """The names of the events that only Claude Code has."""
 
     __hash__ = str.__hash__
 
@@ -142,4 +155,20 @@ CLAUDE_EVENTS: dict[str, EventSpec] = {
         ),
         _make_spec(_E.MESSAGE_DISPLAY, "turn_id", "message_id", "index", "final", "delta"),
     )
+}
+EVENT_NAMES = (*MAPPED_EVENTS, *(event.value for event in ClaudeEventName))
+# The events of one call of a tool.
+CALL_EVENTS = frozenset(
+    {"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"}
+)
+# Triggers that only Claude Code has, on events that both call by the same name.
+OWN_TRIGGERS: Mapping[EventName, tuple[str, frozenset[str]]] = {
+    HookEventName.SESSION_START: ("source", frozenset({"compact", "fork"})),
+    HookEventName.SESSION_END: ("reason", frozenset({"resume"})),
+}
+# What a matcher is compared with: our word -> Claude Code's.
+CLAUDE_WORDS: Mapping[EventName, Mapping[str, str]] = {
+    HookEventName.SESSION_START: {"compress": "compact"},
+    HookEventName.SESSION_END: {"exit": "prompt_input_exit"},
+    HookEventName.NOTIFICATION: {"ToolPermission": "permission_prompt"},
 }

@@ -1,5 +1,5 @@
-"""Writes a conversation in Claude Code's format, for hooks that read ``transcript_path``: JSON
-Lines, one content block per line."""
+"""Writes a conversation for hooks that read ``transcript_path``: JSON Lines, one content block per
+line, tools under the names of the dialect whose hooks read it."""
 
 import os
 import uuid
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookline._support.notices import warn
-from hookline.dialects.tools import ToolAlias, show_as_claude
+from hookline.dialects import TRANSCRIPTS, load_foreign
+from hookline.dialects.tools import ToolAlias
 from hookline.errors import HooklineError
 from hookline.wire import codec
 
@@ -17,8 +18,7 @@ class TranscriptWriter:
     existing one is continued. Each line is written when its method returns, so that the hooks of
     the next event read it. If writing fails, that is logged once, and the conversation goes on.
 
-    Tools have Claude Code's names; ``tools`` declares the host's tools that Claude Code does not
-    have.
+    Tools have the names of that dialect; ``tools`` declares the host's tools that it does not have.
     """
 
     def __init__(
@@ -43,7 +43,8 @@ class TranscriptWriter:
     def add_call(self, id: str, name: str, tool_input: Mapping[str, Any]) -> None:
         """Add a tool call of the model."""
         try:
-            shown = show_as_claude(name, tool_input, tools=self.tools, cwd=self._cwd)
+            dialect = load_foreign(TRANSCRIPTS)
+            shown = dialect.show_call(name, tool_input, tools=self.tools, cwd=self._cwd)
             name, tool_input = shown.name, shown.input
         except HooklineError:
             # It is not clear which of two fields is meant, so the input stays as it is.

@@ -502,17 +502,17 @@ class Hooks(HookSession):
         project = Project(loading)
         if directory is not None or loading.project_dir is not None or loading.settings_files:
             project.expect_settings()
-        return cls.over(Engine(project))
+        return cls._over(Engine(project))
 
     @classmethod
     def of(cls, config: "Config") -> "Hooks":
         """Return the hooks of an existing configuration."""
-        hooks = cls.over(config.engine)
+        hooks = cls._over(config.engine)
         hooks.config = config
         return hooks
 
     @classmethod
-    def over(cls, engine: Engine) -> "Hooks":
+    def _over(cls, engine: Engine) -> "Hooks":
         """Return the hooks of an engine."""
         hooks = cls.__new__(cls)
         Face.__init__(hooks, _open_view(engine))

@@ -15,6 +15,7 @@ from hookline.cli.failures import CommandError, tell_problems
 from hookline.cli.logs import make_handler
 from hookline.cli.options import SOURCES, STRICTNESS, TRUST, Option, Options, flag
 from hookline.cli.screen import Screen
+from hookline.contract import Config
 from hookline.dialects.matcher import Match, compile_matcher
 from hookline.engine.engine import Engine
 from hookline.hooks import Hooks
@@ -104,7 +105,7 @@ def run(options: Options, screen: Screen) -> int:
     wire = os.dup(1)
     os.dup2(2, 1)
     try:
-        with Hooks.over(Engine(project)) as hooks:
+        with Hooks.of(Config.of(Engine(project))) as hooks:
             return run_on_asyncio(_serve(options, command, headers, hooks, allows, wire))
     finally:
         os.dup2(wire, 1)

@@ -28,6 +28,7 @@ except ImportError as error:
 from hookline._support.escapes import one_line
 from hookline._support.notices import Notice, warn
 from hookline._support.problem import Problem
+from hookline.contract import Config
 from hookline.engine.engine import Engine
 from hookline.engine.options import LoadOptions, Options, PathLike, Trusted, takes
 from hookline.engine.project import Project
@@ -71,7 +72,7 @@ class CheckedHooks(Hooks):
     @classmethod
     def check(cls, engine: Engine, warnings: "_Warnings") -> "CheckedHooks":
         """The hooks of an engine, whose warnings go to ``warnings``."""
-        hooks = cls.over(engine)
+        hooks = cls.of(Config.of(engine))
         assert isinstance(hooks, CheckedHooks)
         hooks._warnings = warnings
         return hooks

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS
 from hookline.engine.executor import Executor, LateEnds, LocalExecutor
 from hookline.errors import (
     HooklineError,
@@ -29,8 +28,13 @@ from hookline.pipeline.registry import (
 )
 from hookline.runner.loop import PollLoop, is_running_asyncio
 from hookline.runner.runner import HookRunner, RunningHook
-from hookline.settings.definitions import runtime_hook, settings_hook
-from hookline.settings.reader import Required, Settings
+from hookline.settings.reader import (
+    Required,
+    Settings,
+    make_entry,
+    runtime_hook,
+    settings_hook,
+)
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EventName, narrow_event
 from hookline.wire.fired import FiredEvent
@@ -481,16 +485,11 @@ def read_hook(
         config = settings_hook({**hook, **given}, source=layer)
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
-    matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
+    text = msgspec.UNSET if matcher is None else matcher
+    entry, fault = make_entry(narrowed, config, text, sequential=sequential)
     if fault is not None:
         raise InvalidHookError(f"the matcher of {config.name!r}: {fault.message}; correct it")
-    return HookRegistryEntry(
-        event=narrowed,
-        hook=config,
-        matcher=msgspec.UNSET if matcher is None else matcher,
-        matches=matches,
-        sequential=sequential,
-    )
+    return entry
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

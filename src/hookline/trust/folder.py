@@ -16,8 +16,8 @@ import msgspec
 from hookline._support.files import Signature, sign_settled, signature
 from hookline._support.problem import Problem
 from hookline.errors import EXHAUSTED
-from hookline.settings.definitions import HookRegistryEntry
-from hookline.settings.reader import Layer
+from hookline.settings.layers import HookRegistryEntry
+from hookline.settings.reader import Layer, make_entry
 from hookline.trust.coverage import is_left_out, read_state
 from hookline.trust.form import find_outside, read_form
 from hookline.trust.ground import Ground, is_inside, may_be_code
@@ -410,15 +410,20 @@ class FolderTrust:
             for problem in layer.problems
             if problem.broken
         ]
-        above: list[str] = []
-        for kept in [*self._reviews, *self._read_above(project, above)]:
+        faults: list[str] = []
+        for kept in [*self._reviews, *self._read_above(project, faults)]:
             is_here = kept.review.project == project
             for guard in kept.review.get_guards():
                 entry = guard.entry
                 is_settings = entry.get("dialect") == "claude" and "plugin_root" not in entry
                 if (is_here and entry in current) or (claude is False and is_settings):
                     continue
-                restored = restore_entry(guard, tools)
+                try:
+                    restored = restore_entry(guard, tools)
+                except TrustError as error:
+                    self._warn(str(error))
+                    faults.append(str(error))
+                    continue
                 if restored is None:
                     continue
                 ground = ground_of(restored.hook, kept.review.project)
@@ -429,9 +434,9 @@ class FolderTrust:
                     why = _explain_missing(guard, current, unreadable, claude)
                 notices.append(_tell_kept(guard, kept, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
-        if above:
+        if faults:
             # Nobody can tell which guards there are.
-            yield from _block_all(above[0])
+            yield from _block_all(faults[0])
 
     def _read_above(self, project: str, faults: list[str]) -> Iterator[KeptReview]:
         """Yield the reviews of the folders above the working directory, but for the project's; what
@@ -506,9 +511,7 @@ def _block_all(fault: str) -> Iterator[HookRegistryEntry]:
     hook = WithheldHook(name="review", source=HookSource.PROJECT, on_failure="block", why=why)
     for event in HookEventName:
         if EVENTS[event].blockable:
-            yield HookRegistryEntry(
-                event=event, hook=hook, matches=lambda _name: True, trusted=False
-            )
+            yield msgspec.structs.replace(make_entry(event, hook)[0], trusted=False)
 
 
 def _is_of_project(hook: HookConfig) -> bool:

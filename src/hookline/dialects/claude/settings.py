@@ -7,16 +7,16 @@ would open what the hook guards.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec import UNSET, UnsetType, field
 
 from hookline._support.places import user_state_dir
 from hookline._support.problem import Problem
 from hookline.dialects import DIALECTS
 from hookline.dialects.tools import LEGACY_NAMES, TOOLS, ToolAlias, split_mcp_name
-from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.settings.jsonc import (
     Document,
     Path,
@@ -24,16 +24,86 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, Layer
-from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook
-
-_KEYS = frozenset(
-    {"hooks", "env", "disableAllHooks", "allowManagedHooksOnly"}
-    | {"allowedHttpHookUrls", "httpHookAllowedEnvVars"}
+from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer
+from hookline.settings.reader import ObjectReader, Origin, parse_hooks
+from hookline.settings.types import Section
+from hookline.wire.hooks import (
+    KINDS,
+    LAYER_ORDER,
+    CommandHook,
+    HookConfig,
+    HookSource,
+    HttpHook,
+    Variables,
+    key,
+    keys_of,
 )
+
 _MANIFEST = os.path.join(".claude-plugin", "plugin.json")
 _DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
 _ROOT = "${CLAUDE_PLUGIN_ROOT}"
+
+# Keys of Claude Code's hooks that change nothing here: of every type, and of each.
+_INERT_KEYS = frozenset({"statusMessage", "once"})
+_INERT_KEYS_OF: Mapping[str, frozenset[str]] = {
+    "command": frozenset({"shell", "rewakeMessage", "rewakeSummary"}),
+    "agent": frozenset({"prompt", "model"}),
+    "mcp_tool": frozenset({"server", "tool", "input"}),
+}
+# The keys that hooks of a type may have in Claude Code's settings.
+KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
+    name: _INERT_KEYS.union(
+        {"type"},
+        keys_of(KINDS.get(name, HookConfig), is_claude=True),
+        _INERT_KEYS_OF.get(name, ()),
+    )
+    for name in {**KINDS, **_INERT_KEYS_OF}
+}
+HOOK_KEYS = frozenset[str]().union(*KEYS_OF_KIND.values())
+
+
+class ClaudeSettings(Section, frozen=True, kw_only=True):
+    """The keys of Claude Code's settings that hookline reads."""
+
+    spoken: ClassVar[str] = "Claude Code's settings"
+    is_shared: ClassVar[bool] = True
+
+    hooks: Annotated[
+        Any, key("The hooks of each event.", loss="no hook in it runs", in_parts=True)
+    ] = UNSET
+    env: Annotated[
+        Variables,
+        key(
+            "Variables for hooks.",
+            must="a variable's name with a string, neither with NUL",
+        ),
+    ] = field(default_factory=dict)
+    disable_all_hooks: Annotated[
+        bool | UnsetType, key("True runs no hooks of Claude Code's settings.", loss="the hooks run")
+    ] = UNSET
+    allow_managed_hooks_only: Annotated[
+        bool,
+        key(
+            "True runs only managed hooks.",
+            loss="hooks of others run too",
+        ),
+    ] = False
+    allowed_http_hook_urls: Annotated[
+        tuple[str, ...] | UnsetType,
+        key(
+            "Patterns of the only URLs that http hooks may call.",
+            each=True,
+            loss="http hooks may call any URL",
+        ),
+    ] = UNSET
+    http_hook_allowed_env_vars: Annotated[
+        tuple[str, ...] | UnsetType,
+        key(
+            "The only variables that headers of http hooks may name.",
+            each=True,
+            loss="headers may name any variable",
+        ),
+    ] = UNSET
 
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,21 +125,22 @@ def read_claude_layer(
 ) -> Layer:
     """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
     managed: no other layer can disable them."""
-    words = Words(value, origin)
-    words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
-    words.report_slips((), "claude", _KEYS)
-    is_off = words.find_switch(("disableAllHooks",))
-    only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
+    known = keys_of(ClaudeSettings)
+    reader = ObjectReader(origin, source, DIALECTS["claude"])
+    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in known)
+    settings = reader.read(ClaudeSettings, value)
 
-    def find_list(key: str) -> tuple[str, ...] | None:
+    def find_list(name: str, names: tuple[str, ...] | UnsetType) -> tuple[str, ...] | None:
         # A malformed list allows nothing, rather than more than was meant.
-        return words.find_names((key,)) if value.get(key) is not None else None
+        unset = None if value.get(name) is None else ()
+        return unset if names is UNSET else names
 
     rules = ClaudeRules(
-        env=dict(_read_env(words)),
-        only_managed=only_managed or False,
-        urls=find_list("allowedHttpHookUrls"),
-        header_env=find_list("httpHookAllowedEnvVars"),
+        # Those of OpenTelemetry are for Claude Code itself, and kept from its hooks.
+        env={name: settings.env[name] for name in settings.env if not name.startswith("OTEL_")},
+        only_managed=source is HookSource.SYSTEM and settings.allow_managed_hooks_only,
+        urls=find_list("allowedHttpHookUrls", settings.allowed_http_hook_urls),
+        header_env=find_list("httpHookAllowedEnvVars", settings.http_hook_allowed_env_vars),
     )
     parsed = parse_hooks(
         value.get("hooks"),
@@ -82,25 +153,14 @@ def read_claude_layer(
     if source is HookSource.SYSTEM:
         managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
         entries = tuple(map(_replace_hook, entries, managed))
+    is_off = settings.disable_all_hooks
     return Layer(
         source=source,
         entries=entries,
-        enabled=None if is_off is None else not is_off,
+        enabled=None if is_off is UNSET else not is_off,
         rules=rules,
-        problems=(*words.problems, *parsed.problems),
+        problems=(*reader.problems, *parsed.problems),
     )
-
-
-def _read_env(words: Words) -> Iterator[tuple[str, str]]:
-    for name, value in (words.find(("env",), dict, "an object of strings") or {}).items():
-        if name.startswith("OTEL_"):  # for Claude Code itself, and kept from its hooks
-            continue
-        is_usable = name and "=" not in name and "\0" not in name
-        if is_usable and isinstance(value, str) and "\0" not in value:
-            yield name, value
-        else:
-            message = "must be a variable's name with a string, neither with NUL"
-            words.report(("env", name), "bad-field", message)
 
 
 def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:

@@ -24,7 +24,7 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer
+from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin
 from hookline.settings.reader import ObjectReader, Origin, parse_hooks
 from hookline.settings.types import Section
 from hookline.wire.hooks import (
@@ -42,6 +42,10 @@ from hookline.wire.hooks import (
 _MANIFEST = os.path.join(".claude-plugin", "plugin.json")
 _DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
 _ROOT = "${CLAUDE_PLUGIN_ROOT}"
+# Beside the user's settings: where Claude Code keeps the plugins that it has installed.
+_INSTALLED = os.path.join("plugins", "installed_plugins.json")
+# What a file of a plugin's hooks may have beside its events.
+BESIDE_EVENTS = frozenset({"description", "$schema", "modules"})
 
 # Keys of Claude Code's hooks that change nothing here: of every type, and of each.
 _INERT_KEYS = frozenset({"statusMessage", "once"})
@@ -105,6 +109,11 @@ class ClaudeSettings(Section, frozen=True, kw_only=True):
         ),
     ] = UNSET
 
+    enabled_plugins: Annotated[
+        Mapping[str, Any],
+        key("The installed plugins that are switched on; those of the user's settings count."),
+    ] = field(default_factory=dict)
+
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; with
@@ -159,8 +168,45 @@ def read_claude_layer(
         entries=entries,
         enabled=None if is_off is UNSET else not is_off,
         rules=rules,
+        plugins=_find_installed(settings, reader) if source is HookSource.USER else (),
         problems=(*reader.problems, *parsed.problems),
     )
+
+
+def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[NamedPlugin, ...]:
+    """Find the folders of the installed plugins that the user's settings switch on."""
+    names = [name for name, is_on in settings.enabled_plugins.items() if is_on]
+    if not names or reader.origin.directory is None:
+        return ()
+    registry = os.path.join(reader.origin.directory, _INSTALLED)
+    try:
+        found = read_settings_file(registry)
+        plugins = None if found is None else found[1].value.get("plugins")
+    except SettingsFileError as error:
+        reader.problems.append(error.problem)
+        return ()
+    named: list[NamedPlugin] = []
+    for name in names:
+        path: Path = ("enabledPlugins", name)
+        folder = _find_install(plugins.get(name) if isinstance(plugins, dict) else None)
+        if folder is None:
+            message = "is switched on, and not installed"
+            reader.report(path, "not-run", message, "none of its hooks run")
+            continue
+        files = (os.path.join(folder, each) for each in (_MANIFEST, _DEFAULT_HOOKS))
+        # Many plugins have no hooks at all.
+        if not os.path.isdir(folder) or any(map(os.path.exists, files)):
+            named.append((folder, reader.origin.problem(path, "bad-plugin", "")))
+    return tuple(named)
+
+
+def _find_install(installs: Any) -> str | None:
+    """Return the folder of an installed plugin: the user's own, before that of a project."""
+    listed = installs if isinstance(installs, list) else [installs]
+    known = [each for each in listed if isinstance(each, dict)]
+    known = [each for each in known if isinstance(each.get("installPath"), str)]
+    known.sort(key=lambda each: each.get("scope", "user") != "user")
+    return known[0]["installPath"] if known else None
 
 
 def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
@@ -217,21 +263,25 @@ def read_plugin(
         if not os.path.isdir(root):
             raise _PluginError(f"{folder} is not a folder", "name the folder of a plugin")
         document = _read_plugin_file(root, manifest)
-        described = {} if document is None else document.value
-        data = _find_data_folder(described.get("name") or os.path.basename(root))
-        said = described.get("hooks")
-        if document is None or said is None:
-            hooks = _read_plugin_file(root, default)
-            if hooks is not None:
-                add(default, hooks, (), hooks.value)
-            elif document is None:
-                message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
-                raise _PluginError(message, "name the folder of a plugin")
-            return Plugin(tuple(layers), tuple(files), (), tuple(places))
     except _PluginError as error:
         report(error)
         return Plugin((), tuple(files), tuple(problems))
-    for index, each in enumerate(said) if isinstance(said, list) else ((None, said),):
+    described = {} if document is None else document.value
+    data = _find_data_folder(described.get("name") or os.path.basename(root))
+    try:
+        hooks = _read_plugin_file(root, default)
+        if hooks is not None:
+            add(default, hooks, (), hooks.value)
+        elif document is None:
+            message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
+            raise _PluginError(message, "name the folder of a plugin")
+    except _PluginError as error:
+        report(error)
+    # What the manifest names is read beside the default file.
+    named = described.get("hooks")
+    if document is None or named is None:
+        return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
+    for index, each in enumerate(named) if isinstance(named, list) else ((None, named),):
         base: Path = ("hooks",) if index is None else ("hooks", index)
         at = Origin(manifest, document).problem(base, "bad-plugin", "")
         try:
@@ -243,6 +293,8 @@ def read_plugin(
                 raise _PluginError(message, "correct it", at)
             relative = each.removeprefix(_ROOT).lstrip("/") if each.startswith(_ROOT) else each
             file = os.path.normpath(os.path.join(root, relative))
+            if file == default and hooks is not None:
+                continue
             files[file] = None
             hooks = _read_plugin_file(root, file, at)
             if hooks is None:
@@ -284,14 +336,19 @@ def _read_plugin_hooks(
     tools: Mapping[str, ToolAlias] | None,
 ) -> Layer:
     """Read the hooks in an object of a plugin: they are under ``hooks``, or the object itself."""
+    base = origin.base
     if "hooks" in value:
         raw, origin = value["hooks"], msgspec.structs.replace(origin, base=(*origin.base, "hooks"))
     else:
-        raw = {key: each for key, each in value.items() if key not in ("description", "$schema")}
+        raw = {name: each for name, each in value.items() if name not in BESIDE_EVENTS}
     parsed = parse_hooks(raw, source=source, origin=origin, dialect=DIALECTS["claude"], tools=tools)
-    return Layer(
-        source=source, entries=parsed.entries, rules=ClaudeRules(), problems=parsed.problems
-    )
+    problems = parsed.problems
+    if value.get("modules"):
+        message = "modules: hook modules (mods) run inside Claude Code only"
+        remedy = "write a command hook for what they guard"
+        at = msgspec.structs.replace(origin, base=base)
+        problems += (at.problem(("modules",), "not-run", message, "they are not run", remedy),)
+    return Layer(source=source, entries=parsed.entries, rules=ClaudeRules(), problems=problems)
 
 
 def _find_data_folder(name: object) -> str | None:

@@ -439,7 +439,6 @@ def test_a_plugin_is_checked_wherever_its_hooks_are(project: Project, form: str)
     elif form == "path":
         manifest["hooks"] = ["./extra/hooks.json"]
         project.write("guards/extra/hooks.json", json.dumps({"hooks": hooks}))
-        project.write("guards/hooks/hooks.json", json.dumps({"hooks": {"Nonsense": []}}))
     else:
         manifest["hooks"] = hooks if form == "object" else [hooks]
     project.write("guards/.claude-plugin/plugin.json", json.dumps(manifest))

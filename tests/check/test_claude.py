@@ -155,6 +155,13 @@ def test_an_event_that_is_not_claude_codes(
         ("Bash|Wirte", "matcher-tool", WARNING, "no known tool is called 'Wirte'"),
         ("NotebookRead", "matcher-tool", WARNING, '"tools": {"my_tool": "NotebookRead"}'),
         ("Bash(git push:*)", "matcher-rule", ERROR, '"if": "Bash(git push:*)" in the hook'),
+        ('tool == "Bash"', "matcher-rule", ERROR, "write Bash, and look at tool_input"),
+        (
+            'tool == "Edit" && tool_input.file_path matches "x"',
+            "matcher-rule",
+            ERROR,
+            '"if": "Edit(git push:*)" in the hook',
+        ),
         ("mcp__memory", "matcher-tool", WARNING, "write mcp__memory__.*"),
         ("frobnicate", "matcher-tool", HINT, 'declare it: "tools": ["frobnicate"]'),
         ("*.py", "matcher-file", ERROR, '"if": "Edit(*.py)"'),
@@ -431,7 +438,6 @@ def test_a_plugin_is_checked_wherever_its_hooks_are(project: Project, form: str)
     elif form == "path":
         manifest["hooks"] = ["./extra/hooks.json"]
         project.write("guards/extra/hooks.json", json.dumps({"hooks": hooks}))
-        project.write("guards/hooks/hooks.json", json.dumps({"hooks": {"Nonsense": []}}))
     else:
         manifest["hooks"] = hooks if form == "object" else [hooks]
     project.write("guards/.claude-plugin/plugin.json", json.dumps(manifest))
@@ -528,3 +534,43 @@ def test_the_number_of_hooks_that_are_off_is_told(project: Project) -> None:
     assert finding.message == "this disables Claude Code's hooks: 2 hooks do not run"
     finding = only(review_claude(project, {"disableAllHooks": True}), "disabled")
     assert finding.message == "this disables Claude Code's hooks"
+
+
+@pytest.mark.parametrize(
+    "field", ["rewakeMessage", "rewakeSummary", "statusMessage", "asyncRewake"]
+)
+def test_the_keys_of_claude_codes_own_hooks_are_known(project: Project, field: str) -> None:
+    settings = on("Stop", hook() | {field: False if field == "asyncRewake" else "x"})
+    assert review_claude(project, settings) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (".claude/skills/deploy/SKILL.md", "skill"),
+        (".claude/agents/team/reviewer.md", "sub-agent"),
+        (".claude/commands/ship.md", "command"),
+    ],
+)
+def test_hooks_in_front_matter_are_reported_as_not_run(
+    project: Project, file: str, kind: str
+) -> None:
+    text = "---\nname: x\nhooks:\n  PreToolUse: []\n---\nhooks: none here\n"
+    path = project.write(file, text)
+    project.write(".claude/skills/plain/SKILL.md", "---\nname: y\n---\nhooks:\n")
+    finding = only(review_claude(project, on("Stop", hook())), "not-supported")
+    assert (finding.severity, finding.file, finding.line) == (WARNING, str(path), 3)
+    assert finding.message.startswith(f"hooks: hooks of a {kind} run inside Claude Code only")
+
+
+def test_so_are_those_of_a_plugin_and_its_modules(project: Project) -> None:
+    plug = project.path / "plug"
+    project.write("plug/.claude-plugin/plugin.json", '{"name": "p"}')
+    project.write("plug/hooks/hooks.json", '{"modules": ["./a.ts"]}')
+    project.write("plug/agents/a.md", "---\nhooks: {}\n---\n")
+    findings = check(checked(project=project, plugins=[plug]))
+    assert brief(findings) == [("not-supported", WARNING)] * 2
+    assert {finding.file for finding in findings} == {
+        str(plug / "hooks/hooks.json"),
+        str(plug / "agents/a.md"),
+    }

@@ -34,6 +34,13 @@ from tests.harness.scratch import Project
         ("write_file, replace", "matcher-separator", ERROR, "write write_file|replace"),
         ("write_file | replace", "matcher-separator", ERROR, "write write_file|replace"),
         ("Bash(git push)", "matcher-rule", ERROR, "write Bash, and look at tool_input"),
+        ('tool_name == "replace"', "matcher-rule", ERROR, "write replace, and look at tool_input"),
+        (
+            "tool_input.path != '/etc'",
+            "matcher-rule",
+            ERROR,
+            "write the name of the tool",
+        ),
         ("[", "matcher-regex", ERROR, "is not a regular expression (unterminated"),
         ("(write", "matcher-regex", ERROR, "is not a regular expression (missing )"),
         ("(a+)+$", "matcher-explodes", WARNING, "can take forever on names such as aaaaaaaa"),

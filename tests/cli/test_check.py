@@ -483,16 +483,18 @@ def test_a_report_of_nothing_fails_and_says_so(project: Project, form: str) -> N
     assert (allowed.status, allowed.out) == (0, done.out)
 
 
-@pytest.mark.parametrize("only", [(), ("--only", "project")])
 def test_settings_of_claude_code_alone_are_named_with_the_option_that_checks_them(
-    project: Project, only: tuple[str, ...]
+    project: Project,
 ) -> None:
     hooks = settings("PreToolUse", command_hook("true"))
     project.write(".claude/settings.json", json.dumps(hooks))
-    done = hookline("check", *only, cwd=project.path)
+    done = hookline("check", cwd=project.path)
     assert done.status == 1
     assert done.out.endswith(".claude holds settings of Claude Code, which --claude checks\n")
-    assert hookline("check", "--claude", *only, cwd=project.path).status == 0
+    assert hookline("check", "--claude", cwd=project.path).status == 0
+    below = project.write("a/b.txt", "").parent
+    done = hookline("check", "--only", "project", cwd=below)
+    assert (done.status, "1 hook in 1 file" in done.out) == (0, True)
 
 
 def test_a_broken_file_is_one_finding_and_the_others_are_checked(

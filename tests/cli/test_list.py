@@ -384,3 +384,15 @@ def test_the_document_has_the_problems_of_the_settings(project: Project, call: C
     (problem,) = call("list", "--json", "--cwd", str(project.path)).document["problems"]
     assert problem["broken"] is True
     assert "is not valid JSON" in problem["message"]
+
+
+def test_hooks_of_claude_codes_skills_are_listed_as_not_run(project: Project) -> None:
+    project.settings({"hooks": {}}, file=".claude/settings.json")
+    project.write(".claude/skills/x/SKILL.md", "---\nname: x\nhooks:\n---\n")
+    told = ".claude/skills/x/SKILL.md:3:1: hooks: hooks of a skill run inside Claude Code only"
+    assert told not in hookline("list", cwd=project.path).err
+    assert told in hookline("list", "--claude", cwd=project.path).err
+    (problem,) = hookline("list", "--claude", "--json", cwd=project.path).document["problems"]
+    assert problem["message"].endswith(
+        "they are not run; write them into settings, if they must run"
+    )

@@ -234,6 +234,31 @@ def test_a_damaged_copy_blocks_instead(guarded: Project, fault: str) -> None:
     assert "`hookline trust`" in str(answer.reason)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_blocked"),
+    [
+        ('"command":"', '"wrong":"', True),
+        ('"name":"guard"', '"name":"guard","type":"daemon"', True),
+        ('"event":"BeforeTool"', '"event":"OfAnotherVersion"', False),
+    ],
+)
+def test_a_review_that_no_guard_can_be_made_from_blocks_instead(
+    guarded: Project, before: str, after: str, is_blocked: bool
+) -> None:
+    """A guard is never dropped in silence, unless nobody fires its event here."""
+    kept = TrustStore().read(str(guarded.path))
+    assert kept is not None
+    document = Path(kept.folder, "review.json")
+    document.chmod(0o700)
+    text = document.read_text()
+    assert before in text
+    document.write_text(text.replace(before, after, 1))
+    delete_the_entry(guarded)
+    answer = fire(guarded.path)
+    assert answer.blocked is is_blocked
+    assert not is_blocked or "cannot be used" in str(answer.reason)
+
+
 def test_other_events_and_tools_go_on(guarded: Project) -> None:
     delete_the_entry(guarded)
     assert not fire(guarded.path, "BeforeAgent").blocked

@@ -13,8 +13,7 @@ from hookline.errors import EventHeldError
 from hookline.pipeline import planner as planning
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry, Rules
-from hookline.settings.definitions import Origin, parse_hooks
-from hookline.settings.reader import Required
+from hookline.settings.reader import Origin, Required, parse_hooks
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource, RuntimeHook
 from hookline.wire.results import HookExecutionPlan

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.runner.invocation import make_shell_argv
-from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.reader import HookRegistryEntry
 from hookline.shell.programs import argv_of, find_user_config, hook_variables, started_by
 from hookline.trust.review import review
 from hookline.wire.events import HookEventName

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hookline.dialects import DIALECTS
 from hookline.dialects.native import NativeDialect
 from hookline.errors import InvalidHookError
-from hookline.settings.definitions import (
+from hookline.settings.jsonc import parse
+from hookline.settings.reader import (
     Origin,
     Parsed,
     parse_hooks,
     runtime_hook,
     settings_hook,
 )
-from hookline.settings.jsonc import parse
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import CommandHook, HookSource, HttpHook
 from tests.arbitrary import JSON
@@ -432,11 +432,11 @@ def test_a_prompt_without_a_name_is_called_by_its_first_sixty_characters(
 @pytest.mark.parametrize(
     ("field", "value", "left", "message"),
     [
-        ("headers", {"a": "b", "c": 1}, {"a": "b"}, "must be an object of strings"),
+        ("headers", {"a": "b", "c": 1}, {"a": "b"}, "must be a string"),
         ("headers", {"a": "b"}, {"a": "b"}, ""),
         ("headers", [], {}, "must be an object of strings"),
-        ("allowedEnvVars", ["A", 1], (), "must be a list of the names of variables"),
-        ("allowedEnvVars", "A", (), "must be a list of the names of variables"),
+        ("allowedEnvVars", ["A", 1], (), "must be a list of strings"),
+        ("allowedEnvVars", "A", (), "must be a list of strings"),
         ("allowedEnvVars", ["A", "B"], ("A", "B"), ""),
     ],
 )

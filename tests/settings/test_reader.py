@@ -54,7 +54,7 @@ def test_a_byte_order_mark_and_crlf_are_no_obstacle(project: Project) -> None:
     path.write_bytes(body.encode())
     (layer,) = read(path)
     assert layer.disabled == ("a",)
-    assert said(layer) == f"{path}:4:18: enableHooks must be true or false; it was ignored"
+    assert said(layer) == f"{path}:4:18: enableHooks: must be true or false; it was ignored"
 
 
 def test_a_file_with_a_syntax_error_is_reported_with_its_place_and_the_others_load(
@@ -228,7 +228,7 @@ def test_a_setting_of_the_wrong_type_is_warned_of_and_ignored(
 ) -> None:
     layer = layer_of(project, {**data, "unknown": 1})
     assert layer.enabled is None
-    assert f"{path} must be " in said(layer)
+    assert f"{path}: must be " in said(layer)
     assert not layer.problems[0].broken
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hookline.contract import Config
-from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.reader import HookRegistryEntry
 from hookline.trust.policy import Policy
 from hookline.trust.review import Looked
 from hookline.trust.store import TrustStore

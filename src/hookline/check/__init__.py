@@ -63,8 +63,11 @@ def check(checked: Checked) -> list[Finding]:
     said = {(finding.settings, finding.path) for finding in found}
     for problem in checked.problems:
         kind, message, remedy, settings = "settings", problem.text, "", problem.file
+        severity = Severity.ERROR
         if problem.kind == "bad-plugin":
             kind = "plugin"
+        elif problem.kind == "not-run":
+            kind, severity = "not-supported", Severity.WARNING
         elif problem.broken:
             kind, message, settings = "syntax", f"the file {problem.message}", ""
             remedy = "correct it; until then none of its hooks run"
@@ -74,7 +77,7 @@ def check(checked: Checked) -> list[Finding]:
         found.append(
             Finding(
                 kind=kind,
-                severity=Severity.ERROR,
+                severity=severity,
                 message=message,
                 remedy=remedy,
                 file=problem.file,

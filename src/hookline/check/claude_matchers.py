@@ -17,6 +17,7 @@ from hookline.check.matchers import (
     does_match,
     find_exploding_name,
     find_words,
+    judge_condition,
     replace_word,
     report_unmatched,
 )
@@ -83,6 +84,8 @@ def _judge_form(text: str, key: str, spec: EventSpec, problem: Problem | None) -
         what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
         remedy = f'write {rule[1]}, and "if": "{text.strip()}" in the hook'
         return Verdict("matcher-rule", Severity.ERROR, what, remedy)
+    if spec.search and (condition := judge_condition(text, has_rules=True)) is not None:
+        return condition
     if problem is not None and spec.search and re.match(OF_FILES, text):
         return _judge_file_name(text, Severity.ERROR)
     if problem is not None:

@@ -7,7 +7,7 @@ hook.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -23,39 +23,38 @@ from hookline.check.material import (
     find_raw_hooks,
 )
 from hookline.settings.jsonc import Path, spoken
-from hookline.settings.policykeys import Place, decides_policy, find_misread, speak_of
-from hookline.settings.reader import SWITCHES, find_disabled_names
+from hookline.settings.reader import find_disabled_names
 from hookline.settings.schema import CLAUDE_EVENTS, COMMENTS
+from hookline.settings.slips import find_slip, speak_of
 from hookline.settings.types import (
-    KINDS,
+    SWITCHES,
     Definition,
-    Hook,
+    Hooks,
     Settings,
     Tools,
     find_sections,
-    keys_of,
 )
 from hookline.shell.arguments import code_in
 from hookline.shell.programs import directory_names, hook_variables
 from hookline.shell.tokens import NAME, VARIABLE
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.hooks import (
+    KINDS,
+    NOT_THE_PROJECT,
+    CommandHook,
+    HookConfig,
+    HookSource,
+    Redaction,
+    keys_of,
+)
 
-_TOP_LEVEL = keys_of(Settings)
-_SECTIONS: dict[Path, frozenset[str]] = {path: keys_of(kind) for path, kind in find_sections()}
-_DEFINITION = keys_of(Definition)
+# The objects of native settings that have keys of their own, by their path.
+_OBJECTS: dict[Path, type[msgspec.Struct]] = {(): Settings, **dict(find_sections())}
+_DEFINITION = frozenset(keys_of(Definition))
 # The keys of hooks of any type, and type -> its further keys.
-_COMMON = keys_of(Hook) | {"type"}
-_OF_TYPE = {str(kind.__struct_config__.tag): keys_of(kind) - _COMMON for kind in KINDS}
-_OF_CLAUDE_CODE: dict[str, frozenset[str]] = {
-    "command": _OF_TYPE["command"] | {"shell", "asyncRewake"},
-    "http": _OF_TYPE["http"],
-    "prompt": _OF_TYPE["prompt"],
-    "agent": frozenset({"prompt", "model"}),
-    "mcp_tool": frozenset({"server", "tool", "input"}),
-}
-_OF_ANY_CLAUDE_HOOK = frozenset({"if", "once", "statusMessage"})
+_COMMON = frozenset({"type", *keys_of(HookConfig)})
+_OF_TYPE = {name: frozenset(keys_of(kind)) - _COMMON for name, kind in KINDS.items()}
 _HOOK = _COMMON.union(*_OF_TYPE.values())
 # Our event -> Claude Code's name; the first is meant.
 _CLAUDE_NAMES = {ours.value: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
@@ -77,14 +76,6 @@ _CLAUDES = (
     "remove it, and do it in the script",
 )
 _IN_DEFINITION = dict.fromkeys(_HOOK - _DEFINITION, _OF_A_HOOK)
-# The objects that have keys which decide policy.
-_PLACES: dict[Path, Place] = {
-    ("hooksConfig",): "hooksConfig",
-    ("hookline",): "hookline",
-    ("security",): "security",
-    ("security", "environmentVariableRedaction"): "redaction",
-}
-
 # Up to this, a timeout was meant in seconds: no process surely ends in so few milliseconds.
 _SURELY_SECONDS = 60
 # Round numbers of seconds; in milliseconds they are odd, but possible.
@@ -116,7 +107,7 @@ def check_unknown_events(checked: Checked) -> Iterator[Finding]:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
-                slip = None if file.is_claude else find_misread(name, "hooks")
+                slip = None if file.is_claude else find_slip(name, Hooks)
                 remedy = ask_which(name, names)
                 if slip is not None:
                     message = f"{name!r} {slip.message}, so {slip.consequence}"
@@ -141,19 +132,23 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
     """Find keys of the settings that have no meaning where they are."""
     for file in checked.files:
         if not file.is_claude:
-            shared = not file.is_own
-            yield from _check_keys(
-                file, (), _TOP_LEVEL, "settings", misplaced=_AT_THE_TOP, is_shared=shared
-            )
-            for path, known in _SECTIONS.items():
-                yield from _check_keys(file, path, known, _PLACES[path], is_shared=shared)
-            yield from _check_keys(file, ("tools",), keys_of(Tools), "tools", is_shared=True)
+            for path, kind in _OBJECTS.items():
+                misplaced = {} if path else _AT_THE_TOP
+                shared = not file.is_own
+                yield from _check_keys(
+                    file, path, keys_of(kind), kind, misplaced=misplaced, is_shared=shared
+                )
+            yield from _check_keys(file, ("tools",), keys_of(Tools), Tools, is_shared=True)
         elif not file.is_plugin:
-            yield from _check_keys(file, (), frozenset(), "claude", is_shared=True)
+            from hookline.dialects.claude.settings import ClaudeSettings
+
+            yield from _check_keys(
+                file, (), keys_of(ClaudeSettings), ClaudeSettings, is_shared=True
+            )
         for _, path, definition in find_definitions(file):
             if "hooks" in definition or "command" not in definition:
                 known = _DEFINITION | _HOOK
-                yield from _check_keys(file, path, known, "definition", misplaced=_IN_DEFINITION)
+                yield from _check_keys(file, path, known, Definition, misplaced=_IN_DEFINITION)
                 continue
             yield file.finding(
                 "flat-definition",
@@ -164,35 +159,37 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
             )
         for raw in find_raw_hooks(file):
             known, misplaced = _find_keys_for(raw)
-            yield from _check_keys(file, raw.path, known, "hook", misplaced=misplaced)
+            yield from _check_keys(file, raw.path, known, HookConfig, misplaced=misplaced)
 
 
 def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
     """Find the keys that a hook of its type may have, and the messages for other known keys."""
+    from hookline.dialects.claude.settings import HOOK_KEYS, KEYS_OF_KIND
+
     is_claude, kind = raw.file.is_claude, str(raw.config.get("type"))
-    by_type = _OF_CLAUDE_CODE if is_claude else _OF_TYPE
+    claude_common = frozenset[str].intersection(*KEYS_OF_KIND.values())
+    common = claude_common if is_claude else _COMMON
+    by_type = _OF_TYPE
+    if is_claude:
+        by_type = {name: keys - common for name, keys in KEYS_OF_KIND.items()}
     # A hook of an unknown type may have any key.
-    is_known = kind in _OF_CLAUDE_CODE
+    is_known = kind in KEYS_OF_KIND
     own = by_type.get(kind, frozenset()) if is_known else frozenset().union(*by_type.values())
     misplaced = dict.fromkeys(_DEFINITION - _COMMON, _OF_A_DEFINITION)
     for other, keys in by_type.items():
         for name in keys - own:
             what = f"is for {other} hooks and has no effect in one of type {kind}"
             misplaced.setdefault(name, (what, f'remove it, or write "type": "{other}"'))
-    known = _COMMON | own
-    if is_claude:
-        known |= _OF_ANY_CLAUDE_HOOK
-    else:
-        theirs = _OF_ANY_CLAUDE_HOOK.union(*_OF_CLAUDE_CODE.values()) - _HOOK
-        misplaced |= dict.fromkeys(theirs, _CLAUDES)
-    return known, misplaced
+    if not is_claude:
+        misplaced |= dict.fromkeys(HOOK_KEYS - _HOOK, _CLAUDES)
+    return common | own, misplaced
 
 
 def _check_keys(
     file: CheckedFile,
     path: Path,
-    known: frozenset[str],
-    place: Place,
+    known: Collection[str],
+    kind: type[msgspec.Struct],
     *,
     misplaced: Mapping[str, tuple[str, str]] = {},
     is_shared: bool = False,
@@ -206,7 +203,7 @@ def _check_keys(
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
-        slip = find_misread(name, place, is_claude=file.is_claude)
+        slip = find_slip(name, kind, is_claude=file.is_claude)
         if slip is None and is_shared:
             continue
         if slip is not None:
@@ -224,12 +221,12 @@ def _check_keys(
                 severity, about = Severity.ERROR, {"event": name}
         else:
             rule = "unknown-key"
-            what = f"{name!r} is not a key of {speak_of(place)} and has no effect"
+            what = f"{name!r} is not a key of {speak_of(kind)} and has no effect"
             severity = Severity.WARNING
             one, asked = only_one(name, known), ask_which(name, known)
             remedy = asked or f"the keys are {', '.join(sorted(known))}"
             fixes = file.rename_key(here, one) if one else ()
-            if one and decides_policy(one, place):
+            if one and (declared := keys_of(kind).get(one)) and declared.rules.loss:
                 severity = Severity.ERROR
             elif not asked and file.is_claude:
                 # Claude Code's files have keys for other programs too.
@@ -443,20 +440,23 @@ def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
                 break
 
 
-# Settings that a project cannot decide -> what they decide.
-_NOT_FOR_A_PROJECT: dict[Path, str] = {
-    ("security", "environmentVariableRedaction"): "what hooks see of the environment",
-    ("hookline", "trace"): "whether its hooks are recorded",
-}
+# Settings that a project cannot decide, however deep, without the objects around them.
+_NOT_FOR_A_PROJECT: tuple[Path, ...] = tuple(
+    (*path, name)
+    for path, kind in _OBJECTS.items()
+    if kind is not Redaction
+    for name, key in keys_of(kind).items()
+    if key.rules.layers == NOT_THE_PROJECT and not getattr(key.section, "is_shared", False)
+)
 
 
 def check_overreach(checked: Checked) -> Iterator[Finding]:
     """Find fields that count only in settings of a more trusted layer."""
     for file in checked.files:
         is_projects = file.source is HookSource.PROJECT and not file.is_claude
-        for path, decision in _NOT_FOR_A_PROJECT.items():
+        for path in _NOT_FOR_A_PROJECT:
             if is_projects and file.value(path) is not None:
-                what = f"a project cannot decide {decision}; this is ignored"
+                what = f"a project cannot decide {spoken(path)}; this is ignored"
                 remedy = "move it into the user's settings"
                 yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
         for raw in find_raw_hooks(file):

@@ -25,6 +25,9 @@ _PLAIN = r"[A-Za-z0-9_-]+"
 _GLOB = r"(?:^|\|)\^?\*|[A-Za-z0-9_-]\*|(?:^|\|)\{[^{}|]*,[^{}|]*\}"
 _SPACED = r"\s*[A-Za-z0-9_-]+(?:\s*[|,]\s*[A-Za-z0-9_-]+)+\s*"
 PERMISSION_RULE = r"([A-Za-z]\w*)\([^|?]*\)"
+# A comparison, as other programs have it: tool == "Bash" && tool_input.command matches "rm".
+_CONDITION = re.compile(r"[=!]==?|&&|\btool_input\b|\btool(?:_name)?\s+(?:matches|in)\b")
+_COMPARED_TOOL = re.compile(r"\btool(?:_name)?\s*(?:[=!]==?|matches)\s*[\"']?(\w+)")
 OF_FILES = r".*(?:/|\*?\\?\.(?:[a-z]{1,4}|\{[a-z,]+\})\$?$)"
 
 _MAX_ATTEMPTS = 24
@@ -122,6 +125,8 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict 
         what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
         remedy = f"write {rule[1]}, and look at tool_input in the script"
         return Verdict("matcher-rule", Severity.ERROR, what, remedy)
+    if (condition := judge_condition(text)) is not None:
+        return condition
     if re.search(_GLOB, text):
         severity = Severity.ERROR if problem else Severity.WARNING
         if re.match(OF_FILES, text):
@@ -140,6 +145,19 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict 
             remedy = "do not nest repetitions, or repeat alternatives that overlap"
             return Verdict("matcher-explodes", Severity.WARNING, what, remedy)
     return None
+
+
+def judge_condition(text: str, *, has_rules: bool = False) -> Verdict | None:
+    """Judge a matcher that is written as a condition; with ``has_rules`` hooks may have an
+    ``if``."""
+    if not _CONDITION.search(text):
+        return None
+    compared = _COMPARED_TOOL.search(text)
+    tool = compared[1] if compared else ""
+    rule = f', or write a rule such as "if": "{tool or "Bash"}(git push:*)" in the hook'
+    what = f"{text!r} is a condition; a matcher is only compared with the tool's name"
+    remedy = f"write {tool or 'the name of the tool'}, and look at tool_input in the script"
+    return Verdict("matcher-rule", Severity.ERROR, what, remedy + (rule if has_rules else ""))
 
 
 def _judge_file_name(text: str, severity: Severity, *, is_tool: bool) -> Verdict:

@@ -33,9 +33,6 @@ from hookline.wire.hooks import CommandHook, HookConfig, HookSource, HttpHook, P
 if TYPE_CHECKING:
     from hookline.dialects.tools import ToolAlias
 
-# Keys that a plugin may have beside its events.
-_BESIDE_EVENTS = frozenset({"description", "$schema"})
-
 
 class CheckedFile(msgspec.Struct, frozen=True, eq=False):
     """A settings file or a plugin's file that could be parsed; ``bases`` are the paths to its
@@ -218,10 +215,14 @@ def read(
     problems = list(settings.problems)
     if any(layer.rules is not None for layer in layers):
         from hookline.dialects.claude.settings import make_tools
+        from hookline.dialects.claude.skills import find_unrun_hooks
 
         tools, refused = make_tools(found.layers, given=None, of_project=find_tools(found.layers))
         sources.share_tools(tools)
         problems += refused
+        problems += find_unrun_hooks(
+            [*(file.path for file in sources.files), *sources.plugin_files]
+        )
     checked = [
         CheckedFile(file.path, file.source, DIALECTS[file.dialect], *texts[file.path])
         for file in sources.files
@@ -296,11 +297,15 @@ def _is_read_as(written: RawHook, entry: HookRegistryEntry) -> bool:
 
 def find_event_keys(file: CheckedFile) -> Iterator[tuple[str, Path]]:
     """Yield the keys of a file where events are expected, each with its path."""
+    beside = frozenset[str]()
+    if file.is_plugin:
+        from hookline.dialects.claude.settings import BESIDE_EVENTS
+
+        beside = BESIDE_EVENTS
     for base in file.bases:
         hooks = file.value(base)
         for key in hooks if isinstance(hooks, Mapping) else ():
-            is_beside = not base and key in _BESIDE_EVENTS
-            if key not in file.dialect.reserved_keys and not is_beside:
+            if key not in file.dialect.reserved_keys and (base or key not in beside):
                 yield key, (*base, key)
 
 

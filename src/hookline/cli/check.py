@@ -165,8 +165,10 @@ def _make_shorter(
 def _read_settings(options: Options) -> Checked:
     here = os.path.abspath(options.cwd or os.getcwd())
     home = home_dir()
-    project = find_project_dir(here, home, claude=options.claude or False)
+    of_project = options.only == HookSource.PROJECT.value
+    project = find_project_dir(here, home, claude=options.claude or of_project)
     claude_files = find_claude_files(project, home)
+    claude = options.claude
     if options.settings is not None:
         claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
     files = find_settings_files(project, home, given=options.settings)
@@ -177,13 +179,16 @@ def _read_settings(options: Options) -> Checked:
         named = options.settings is not None
         wanted = {only, HookSource.USER} if named else {only}
         files = [file for file in files if file.source in wanted]
+        if claude is None and of_project and not named:
+            # The project's own are checked, whoever lets them run.
+            claude = any(os.path.isfile(file.path) for file in claude_files) or None
     return read(
         files,
         cwd=here,
         project_dir=project,
         environ=os.environ,
         claude_files=claude_files,
-        claude=options.claude,
+        claude=claude,
         plugins=options.plugin or (),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from hookline._support.problem import Problem
 from hookline.cli.failures import CHECK_HINT, tell_problems
 from hookline.cli.options import (
     SOURCES,
@@ -99,20 +100,30 @@ def run(options: Options, screen: Screen) -> int:
         )
         for entry in entries
     ]
+    problems = [*settings.problems, *_find_unrun(project.list_files())]
     if options.json:
-        problems = [
+        described = [
             {"place": problem.place, "message": problem.text, "broken": problem.broken}
-            for problem in settings.problems
+            for problem in problems
         ]
         unread = {"unread": files} if (files := project.find_unread()) else {}
         hooks = [_make_document(*hook) for hook in listed]
-        screen.document({"hooks": hooks, "problems": problems, **unread})
+        screen.document({"hooks": hooks, "problems": described, **unread})
     else:
         _show(screen, settings, project_dir, listed, asked_for_claude=bool(options.claude))
         if files := project.find_unread():
             screen.line((explain_unread(files), "faint"))
-    tell_problems(screen, settings.problems)
+    tell_problems(screen, problems)
     return 0
+
+
+def _find_unrun(files: Sequence[str]) -> list[Problem]:
+    """Find hooks of Claude Code's skills and sub-agents, which are not run."""
+    if not any(os.path.basename(os.path.dirname(file)).startswith(".claude") for file in files):
+        return []
+    from hookline.dialects.claude.skills import find_unrun_hooks
+
+    return [*find_unrun_hooks(files)]
 
 
 def _read_event(name: str) -> tuple[EventName, str]:

@@ -56,8 +56,6 @@ class Dialect(Protocol):
     has_conditions: bool
     # The fields that make a hook run in the background.
     background_keys: tuple[str, ...]
-    # The one of them that queues stderr for the model if the hook exits with 2; "" if none does.
-    wake_key: str
     # The settings keys of events on which plain text on stdout is context for the model.
     text_events: frozenset[str]
     # The variable that names a file for a hook's exports, on which events; "" if it has none.

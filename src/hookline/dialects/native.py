@@ -88,7 +88,6 @@ class NativeDialect:
     time_unit = "milliseconds"
     has_conditions = False
     background_keys: tuple[str, ...] = ("async",)
-    wake_key = ""
     text_events = frozenset[str]()
     env_file = ""
     env_file_events = frozenset[str]()

@@ -14,7 +14,6 @@ import msgspec
 
 from hookline._support.notices import warn
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS
 from hookline.engine.executor import (
     Executor,
     LateEnds,
@@ -37,8 +36,7 @@ from hookline.pipeline.registry import (
 )
 from hookline.runner.loop import PollLoop, is_running_asyncio
 from hookline.runner.runner import HookRunner
-from hookline.settings.definitions import runtime_hook, settings_hook
-from hookline.settings.reader import Required, Settings
+from hookline.settings.reader import Required, Settings, make_entry, runtime_hook, settings_hook
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EventName, narrow_event
 from hookline.wire.fired import FiredEvent
@@ -416,16 +414,12 @@ def read_hook(
     matcher = options.get("matcher")
     if matcher is not None and not isinstance(matcher, str):
         raise InvalidHookError(f"the matcher of {config.name!r} must be a string")
-    matches, fault = DIALECTS[config.dialect].compile_matcher(narrowed, matcher)
+    text = msgspec.UNSET if matcher is None else matcher
+    sequential = options.get("sequential", False)
+    entry, fault = make_entry(narrowed, config, text, sequential=sequential)
     if fault is not None:
         raise InvalidHookError(f"the matcher of {config.name!r}: {fault.message}; correct it")
-    return HookRegistryEntry(
-        event=narrowed,
-        hook=config,
-        matcher=msgspec.UNSET if matcher is None else matcher,
-        matches=matches,
-        sequential=options.get("sequential", False),
-    )
+    return entry
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -13,8 +13,8 @@ from hookline._support.problem import Problem
 from hookline.dialects.events import find_named_event, read_named_event
 from hookline.errors import HooklineError, UnknownEventError
 from hookline.hooktests.comparison import Failure, find_bad_word
-from hookline.settings.definitions import Origin
 from hookline.settings.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
+from hookline.settings.reader import Origin
 from hookline.wire.events import EVENTS, EventName, HookEventName
 
 SUFFIX = ".hooktest.json"

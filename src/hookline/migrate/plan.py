@@ -10,14 +10,15 @@ import msgspec
 
 from hookline._support.places import home_dir, user_config_dir
 from hookline.dialects.claude.events import EVENT_NAMES
-from hookline.settings.definitions import Origin, parse_hooks
 from hookline.settings.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.settings.jsonc import Document, Path, spoken, value_at
 from hookline.settings.reader import (
     SWITCHES,
+    Origin,
     find_disabled_names,
     find_project_dir,
     is_claude_file,
+    parse_hooks,
 )
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from hookline.errors import HookRegistryNotInitializedError
-from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.layers import HookRegistryEntry
 from hookline.settings.reader import Required
 from hookline.wire.events import EventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource

@@ -276,7 +276,7 @@ def read_late_output(result: HookExecutionResult) -> dict[str, Any] | None:
     """Return the answer of a hook that ended after its event: that of one that wakes its agent, and
     so blocks too late, is what it printed on stderr, else on stdout."""
     text = result.stderr.strip() or result.stdout.strip()
-    if getattr(result.hook, "wakes", False) and result.exit_code == 2 and text:
+    if getattr(result.hook, "rewake", False) and result.exit_code == 2 and text:
         return {"hookSpecificOutput": {"additionalContext": text}}
     return result.output
 

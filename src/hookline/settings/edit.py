@@ -17,11 +17,12 @@ from hookline._support.files import write_atomically
 from hookline._support.places import user_config_dir
 from hookline._support.problem import Problem
 from hookline.errors import HooklineError
-from hookline.settings.definitions import HookRegistryEntry, Origin
 from hookline.settings.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
 from hookline.settings.reader import (
     DISABLED_NAMES,
     SWITCHES,
+    HookRegistryEntry,
+    Origin,
     SettingsFile,
     SettingsFileError,
     find_disabled_names,

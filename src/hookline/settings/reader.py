@@ -1,34 +1,84 @@
-"""Finds the settings files of a working directory, reads them layer by layer, and combines the
-layers: who may disable whom, whose redaction counts, who is trusted, what is required.
+"""Finds the settings files of a working directory, and reads each as its declared types.
 
-A file that cannot be read is reported as a problem, and the others still load. What a layer may
-decide about others depends on trust: a project decides only about its own hooks. Any layer may
-make things stricter, and no other can undo it.
+An entry is read at a time: a bad one is skipped with a problem that names its place, and its
+neighbours load. A bad value that an entry can do without is reported, and its default counts. A
+file that cannot be read is reported, and the others still load.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
+from hookline._support.nearest import did_you_mean, nearest
 from hookline._support.places import system_settings_file, user_config_dir
 from hookline._support.problem import Problem
-from hookline.dialects import list_managed_settings
-from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
-from hookline.settings.jsonc import Document, Path, SettingsFileError, read_settings_file, value_at
-from hookline.settings.layers import DeclaredTool, Layer, SettingsFile
-from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, Redaction
+from hookline.dialects import DIALECTS, Dialect, list_managed_settings
+from hookline.errors import InvalidHookError
+from hookline.settings.jsonc import (
+    Document,
+    Path,
+    SettingsFileError,
+    read_settings_file,
+    spoken,
+    value_at,
+)
+from hookline.settings.layers import (
+    DeclaredTool,
+    GivenTrust,
+    HookRegistryEntry,
+    Layer,
+    ProjectTrust,
+    Required,
+    Settings,
+    SettingsFile,
+    Switches,
+    combine,
+    find_demands,
+    find_tools,
+)
+from hookline.settings.types import (
+    DISABLED_NAMES,
+    SWITCHES,
+    TOOLS,
+    Definition,
+    Hooks,
+    Security,
+    ToolNames,
+    Tools,
+)
+from hookline.settings.types import Settings as DeclaredSettings
+from hookline.wire.events import EventName
+from hookline.wire.hooks import (
+    KINDS,
+    LAYER_ORDER,
+    NOT_THE_PROJECT,
+    SYSTEM_ONLY,
+    CommandHook,
+    HookConfig,
+    HookSource,
+    HttpHook,
+    Key,
+    PromptHook,
+    RuntimeHook,
+    keys_of,
+)
 
+# Imported only for hooks of other dialects.
 if TYPE_CHECKING:
     from hookline.dialects.tools import ToolAlias
-    from hookline.settings.policykeys import Place
 
 __all__ = [
     "DISABLED_NAMES",
     "SWITCHES",
     "GivenTrust",
+    "HookRegistryEntry",
     "Layer",
+    "ObjectReader",
+    "Origin",
+    "Parsed",
     "ProjectTrust",
     "Required",
     "Settings",
@@ -46,9 +96,16 @@ __all__ = [
     "is_claude_file",
     "is_foreign_file",
     "keep_one_of_each",
+    "make_entry",
+    "parse_hooks",
     "read_layer",
     "read_settings_file",
+    "runtime_hook",
+    "settings_hook",
 ]
+
+S = TypeVar("S", bound=msgspec.Struct)
+H = TypeVar("H", bound=HookConfig)
 
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
@@ -61,93 +118,96 @@ _HOME_FILES = (
     *(".llxprt/settings.json", ".config/llxprt-code/settings.json"),
     ".gemini/settings.json",
 )
-# Where settings say whether hooks run at all.
-SWITCHES: tuple[Path, ...] = (
-    *(("enableHooks",), ("hooksConfig", "enabled"), ("hooks", "enabled")),
-    ("tools", "enableHooks"),
-)
-# Where settings declare the host's tools; the first counts.
-TOOLS: tuple[Path, ...] = (("tools",), ("hooks", "tools"))
-_REDACTION: Path = ("security", "environmentVariableRedaction")
-# The objects whose keys decide policy, and the keys that each may have.
-_SECTIONS: "tuple[tuple[Path, Place, frozenset[str]], ...]" = (
-    (
-        (),
-        "settings",
-        frozenset(
-            {
-                *("$schema", "enableHooks", "hooks", "hooksConfig", "hookline", "security"),
-                *("strict", "tools", "claude", "plugins"),
-            }
-        ),
-    ),
-    (("hooksConfig",), "hooksConfig", frozenset({"enabled", "disabled", "notifications"})),
-    (("hookline",), "hookline", frozenset({"trace"})),
-    (("security",), "security", frozenset({"environmentVariableRedaction", "privateHookHosts"})),
-    (_REDACTION, "redaction", frozenset({"enabled", "allowed", "blocked"})),
-    (("tools",), "tools", frozenset({"enableHooks"})),
-)
-_PRIVATE_HOSTS: Path = ("security", "privateHookHosts")
-DISABLED_NAMES: tuple[Path, ...] = (("hooks", "disabled"), ("hooksConfig", "disabled"))
-# A layer's required hook may be in the layer itself, or in one that is trusted more.
-_FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
-    HookSource.RUNTIME: (HookSource.RUNTIME, HookSource.USER, HookSource.SYSTEM),
-    HookSource.PROJECT: (HookSource.PROJECT, HookSource.USER, HookSource.SYSTEM),
-    HookSource.USER: (HookSource.USER, HookSource.SYSTEM),
-    HookSource.SYSTEM: (HookSource.SYSTEM,),
-    HookSource.EXTENSIONS: (HookSource.EXTENSIONS, HookSource.SYSTEM),
+
+# A prompt hook without a name is named after the beginning of its prompt.
+_LONGEST_NAME = 60
+# What a hook of each type cannot do without.
+_NEEDS = {
+    "command": "a command hook needs a command",
+    "http": "an http hook needs a url that begins with https:// or http://",
+    "prompt": "a prompt hook needs a prompt",
 }
+# Keys that a hook may have whatever its type; a registered function has one more.
+_HOOK_KEYS = frozenset({"type"}).union(*(keys_of(kind) for kind in KINDS.values()))
+_REGISTERED_KEYS = _HOOK_KEYS | {"function"}
+# Who may set a key that is not for every layer, in words.
+_REFUSED = {NOT_THE_PROJECT: "the user's or the system's", SYSTEM_ONLY: "the system's"}
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (type(None), "null"),
+    (bool, "true or false"),
+    ((int, float), "a number"),
+    (str, "a string"),
+    ((list, tuple), "a list"),
+    (Mapping, "an object"),
+)
+# At most this many unknown keys of an object are checked, as settings may be unreviewed.
+_MOST_UNKNOWN = 50
+_IGNORED = "it was ignored"
 
 
-class Required(msgspec.Struct, frozen=True):
-    """A hook that must be in force, in one of some layers, for an event to go on; ``text`` is what
-    the settings say. A hook that code requires may also be given in code, in any layer."""
+class Origin(msgspec.Struct, frozen=True):
+    """Where settings came from: a file with its text, or a name for settings given in code.
 
-    text: str
-    name: str
-    sources: frozenset[HookSource]
-    by_code: bool = False
-
-    @classmethod
-    def read(cls, text: str, sources: Iterable[HookSource], *, by_code: bool = False) -> "Required":
-        """Read ``name`` or ``layer:name``; ``sources`` are the layers of a bare name."""
-        layer, colon, name = text.partition(":")
-        if colon and layer in list(HookSource):
-            return cls(text, name, frozenset({HookSource(layer)}))
-        return cls(text, text, frozenset(sources), by_code)
-
-    def is_met_by(self, entry: HookRegistryEntry) -> bool:
-        """Whether an entry is this hook, in force or not."""
-        if entry.name != self.name:
-            return False
-        is_of_code = entry.file is None and entry.source is not HookSource.EXTENSIONS
-        return entry.source in self.sources or (self.by_code and is_of_code)
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All layers together: the hooks, and what governs them.
-
-    ``enabled`` is False if no hook may run; ``only_managed`` is True if the user disabled hooks,
-    so that only managed ones run. With ``strict`` an event is blocked if not all of its hooks could
-    answer, with ``required`` if one of these hooks is not in force. ``trace`` asks for a record of
-    what hooks do.
-
-    ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all
-    hooks in its settings get, both only for hooks of its dialect. ``private_hosts`` are hosts of a
-    private network that a project's http hooks may call.
+    ``base`` is the path of the object that paths are relative to. ``folder`` is the directory of
+    an extension whose settings are given in code, ``plugin_root`` and ``plugin_data`` those of a
+    Claude Code plugin.
     """
 
-    entries: tuple[HookRegistryEntry, ...] = ()
-    enabled: bool = True
-    only_managed: bool = False
-    strict: bool = False
-    required: tuple[Required, ...] = ()
-    redaction: Redaction = Redaction()
-    trace: bool = False
-    tools: "Mapping[str, ToolAlias] | None" = None
-    shared_env: Mapping[str, str] = {}
-    private_hosts: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    label: str
+    document: Document | None = None
+    base: Path = ()
+    folder: str | None = None
+    plugin_root: str | None = None
+    plugin_data: str | None = None
+
+    @property
+    def directory(self) -> str | None:
+        """The directory of the settings, None if they have none."""
+        return os.path.dirname(self.label) if self.document is not None else self.folder
+
+    def line(self, path: Path) -> int | None:
+        """The line of a value, None if there is no file."""
+        return self.document.place((*self.base, *path))[0] if self.document else None
+
+    def problem(
+        self,
+        path: Path,
+        kind: str,
+        message: str,
+        consequence: str = "",
+        remedy: str = "",
+        *,
+        at: Path | None = None,
+    ) -> Problem:
+        """Make a problem of the value at a path; ``at`` is the place in it to show."""
+        whole, shown = (*self.base, *path), (*self.base, *(path if at is None else at))
+        line, column = self.document.place(shown) if self.document else (None, None)
+        return Problem(
+            kind=kind,
+            message=message,
+            file=self.label,
+            line=line,
+            column=column,
+            consequence=consequence,
+            remedy=remedy,
+            path=whole,
+        )
+
+    def duplicate_keys(self) -> Iterator[Problem]:
+        """Make a problem for each key that one object has more than once."""
+        if self.document is None:
+            return
+        for path, offset in self.document.duplicates.items():
+            line, column = self.document.place_of(offset)
+            yield Problem(
+                kind="duplicate-key",
+                message=f"the key {path[-1]!r} is given twice",
+                consequence="only the last counts",
+                file=self.label,
+                line=line,
+                column=column,
+                path=path,
+            )
 
 
 def find_project_dir(working_dir: str, home: str | None, *, claude: bool = False) -> str:
@@ -233,6 +293,484 @@ def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
                 yield (*path, index), name
 
 
+class ObjectReader:
+    """Reads objects of settings as their declared types, and collects what is wrong with them."""
+
+    def __init__(self, origin: Origin, source: HookSource, dialect: Dialect) -> None:
+        self.origin = origin
+        self.source = source
+        self.dialect = dialect
+        self.is_claude = dialect.name == "claude"
+        self.problems: list[Problem] = []
+
+    def report(
+        self,
+        path: Path,
+        kind: str,
+        message: str,
+        consequence: str = "",
+        remedy: str = "",
+        *,
+        at: Path | None = None,
+    ) -> None:
+        """Report a problem of the value at a path; ``at`` is the place in it to show."""
+        text = f"{spoken(path)}: {message}" if path else message
+        problem = self.origin.problem(path, kind, text, consequence, remedy, at=at)
+        self.problems.append(problem)
+
+    def read(self, kind: type[S], value: Mapping[Any, Any], path: Path = ()) -> S:
+        """Read an object of the settings; null counts as left out. Raises ValidationError if it
+        lacks a key that it cannot do without."""
+        self.report_slips(value, kind, path)
+        chosen: dict[str, Any] = {}
+        for name, key in keys_of(kind, is_claude=self.is_claude).items():
+            found = None if key.rules.in_parts else value.get(name)
+            if found is None:
+                continue
+            if key.section is None:
+                chosen[name] = found
+            elif not isinstance(found, Mapping):
+                self.report((*path, name), "bad-field", "must be an object", _IGNORED)
+            elif not self._is_overreach(key, (*path, name)):
+                chosen[name] = self.read(key.section, found, (*path, name))
+        return self.convert(kind, chosen, path)
+
+    def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
+        """Make a value from the declared keys of an object. What cannot be used is reported and
+        taken out of ``chosen``; raises ValidationError as ``read`` does."""
+        # The types of hooks have None for a key that is left out, but null is no value for it.
+        nulls_count = not issubclass(kind, HookConfig)
+        try:
+            if not nulls_count and None in chosen.values():
+                raise msgspec.ValidationError
+            value = msgspec.convert(chosen, kind)
+        except msgspec.ValidationError:
+            needed = {f.encode_name for f in msgspec.structs.fields(kind) if f.required}
+            keys = keys_of(kind, is_claude=self.is_claude)
+            for name in sorted(chosen, key=lambda name: name not in needed):
+                try:
+                    if chosen[name] is None and not nulls_count:
+                        raise msgspec.ValidationError
+                    msgspec.convert(chosen[name], keys[name].type)
+                except msgspec.ValidationError as error:
+                    if name in needed:
+                        raise
+                    found = chosen.pop(name)
+                    kept = self._keep_good(name, keys[name], found, path, error)
+                    if kept is not None:
+                        chosen[name] = kept
+            value = msgspec.convert(chosen, kind)
+        for name in [*chosen]:
+            key = keys_of(kind, is_claude=self.is_claude)[name]
+            if key.rules.layers in _REFUSED and key.section is None:
+                others = {each: found for each, found in chosen.items() if each != name}
+                without = msgspec.convert(others, kind)
+                if without != value and self._is_overreach(key, (*path, name)):
+                    value = without
+                    del chosen[name]
+        return value
+
+    def _is_overreach(self, key: Key, path: Path) -> bool:
+        """True, with a problem, if this layer may not set a key. An object that other programs use
+        too is judged by its own keys."""
+        whose = _REFUSED.get(key.rules.layers)
+        is_shared = getattr(key.section, "is_shared", False)
+        if whose is None or is_shared or self.source is HookSource.SYSTEM:
+            return False
+        if key.rules.layers == NOT_THE_PROJECT and self.source is not HookSource.PROJECT:
+            return False
+        self.report(path, "overreach", f"counts only in {whose} settings", _IGNORED)
+        return True
+
+    def _keep_good(
+        self, name: str, key: Key, value: Any, path: Path, error: msgspec.ValidationError
+    ) -> Any:
+        """Report a value that does not have the type of its key; return what of it can be used:
+        the good items of an object, and of a list of names; None for nothing."""
+        here, type_, must = (*path, name), _bare_type(key.type), key.rules.must
+        kind = get_origin(type_) or type_
+        if isinstance(kind, type) and issubclass(kind, Mapping):
+            if isinstance(value, Mapping):
+                must = must or self._speak_type(get_args(type_)[1])
+                good = {item: held for item, held in value.items() if _fits({item: held}, key.type)}
+                for item in value:
+                    if item not in good:
+                        self.report((*here, item), "bad-field", f"must be {must}", _IGNORED)
+                return good
+            must = ""
+        must = must or self._speak_type(type_)
+        at = (*here, *_path_in(error))
+        if key.rules.each and isinstance(value, list | tuple):
+            done = "values that are not strings were ignored"
+            self.report(here, "bad-field", f"must be {must}", done, at=at)
+            return [item for item in value if isinstance(item, str)]
+        self.report(here, "bad-field", f"must be {must}", self.say_default(name), at=at)
+        return None
+
+    def say_default(self, name: str) -> str:  # noqa: ARG002
+        """Say what is done about a bad value of a key."""
+        return _IGNORED
+
+    def _speak_type(self, type_: Any) -> str:
+        """Say what a value of a type is."""
+        type_ = _bare_type(type_)
+        kind = get_origin(type_) or type_
+        if kind is Literal:
+            return " or ".join(f'"{word}"' for word in get_args(type_))
+        if kind is float:
+            return f"a number of {self.dialect.time_unit} above 0"
+        if kind is bool or kind is str:
+            return "true or false" if kind is bool else "a string"
+        is_list = isinstance(kind, type) and issubclass(kind, list | tuple)
+        return "a list of strings" if is_list else "an object of strings"
+
+    def report_slips(
+        self, value: Mapping[Any, Any], kind: type[msgspec.Struct], path: Path
+    ) -> None:
+        """Report each unknown key of an object that was meant to decide policy."""
+        known = self._find_known(kind, path)
+        if value.keys() <= known:
+            return
+        from hookline.settings.slips import find_slip
+
+        unknown = (key for key in value if key not in known and isinstance(key, str))
+        for key in islice(unknown, _MOST_UNKNOWN):
+            is_registered = issubclass(kind, HookConfig) and not path
+            slip = find_slip(key, kind, is_claude=self.is_claude, is_registered=is_registered)
+            if slip is not None:
+                what = "skipped" if slip.loses_hooks else "misread-key"
+                self.report((*path, key), what, slip.message, slip.consequence, slip.remedy)
+
+    def _find_known(self, kind: type[msgspec.Struct], path: Path) -> frozenset[str]:
+        if not issubclass(kind, HookConfig):
+            return frozenset(keys_of(kind, is_claude=self.is_claude))
+        if self.is_claude:
+            from hookline.dialects.claude.settings import HOOK_KEYS
+
+            return HOOK_KEYS
+        return _HOOK_KEYS if path else _REGISTERED_KEYS
+
+
+def _bare_type(type_: Any) -> Any:
+    """Return a type without its annotations, and without what stands for a key that is left out."""
+    if get_origin(type_) is Annotated:
+        return _bare_type(get_args(type_)[0])
+    held = [each for each in get_args(type_) if each not in (type(None), msgspec.UnsetType)]
+    is_union = type(None) in get_args(type_) or msgspec.UnsetType in get_args(type_)
+    return _bare_type(held[0]) if is_union and len(held) == 1 else type_
+
+
+def _fits(value: Any, type_: Any) -> bool:
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _path_in(error: msgspec.ValidationError) -> Path:
+    """Return where in a value an error is: msgspec ends its message with the place of it."""
+    steps = str(error).rpartition(" - at `$")[2].rstrip("`")
+    found = steps.strip("[]") if steps.startswith("[") else ""
+    return (int(found),) if found.isdigit() else ()
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """The good entries of a ``hooks`` object, in order, and the problems of the others."""
+
+    entries: tuple[HookRegistryEntry, ...]
+    problems: tuple[Problem, ...]
+
+
+def parse_hooks(
+    raw: object,
+    *,
+    source: HookSource,
+    origin: Origin,
+    dialect: Dialect | None = None,
+    tools: "Mapping[str, ToolAlias] | None" = None,
+) -> Parsed:
+    """Read a ``hooks`` object; never raises. The host's ``tools`` are for matchers that use other
+    names for them."""
+    reader = _HookReader(origin, source, dialect or DIALECTS["native"], tools)
+    if isinstance(raw, Mapping):
+        reader.read_events(raw)
+    elif raw is not None:
+        reader.skip((), f"hooks must be an object of events, not {_name_kind(raw)}")
+    return Parsed(tuple(reader.entries), tuple(reader.problems))
+
+
+def settings_hook(config: Mapping[str, Any], *, source: HookSource) -> HookConfig:
+    """Read a hook that code gives in the form of settings; raises InvalidHookError."""
+    reader = _HookReader(Origin("code"), source, DIALECTS["native"])
+    hook = reader.read_hook(config, (), "")
+    reader.refuse_problems()
+    assert hook is not None
+    return hook
+
+
+def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHook:
+    """Read a function given in code as a hook; raises InvalidHookError if it cannot run."""
+    from inspect import iscoroutinefunction
+
+    function = config.get("function")
+    if not config.get("name"):
+        raise InvalidHookError("a runtime hook needs a name")
+    if not callable(function):
+        raise InvalidHookError("a hook is a function, or a mapping as in the settings")
+    reader = _HookReader(Origin("code"), source, DIALECTS["native"])
+    reader.report_slips(config, HookConfig, ())
+    common = reader.read_fields(HookConfig, config, (), "")
+    reader.refuse_problems()
+    call = getattr(function, "__call__", None)  # noqa: B004
+    is_async = iscoroutinefunction(function) or iscoroutinefunction(call)
+    return RuntimeHook(**msgspec.structs.asdict(common), function=function, is_async=is_async)
+
+
+def make_entry(
+    event: EventName,
+    hook: HookConfig,
+    matcher: str | msgspec.UnsetType | None = msgspec.UNSET,
+    *,
+    sequential: bool = False,
+    tools: "Mapping[str, ToolAlias] | None" = None,
+    file: str | None = None,
+    line: int | None = None,
+) -> tuple[HookRegistryEntry, Problem | None]:
+    """Make the entry of a hook; return it, and what is wrong with its matcher, if anything."""
+    text = matcher if isinstance(matcher, str) else None
+    matches, problem = DIALECTS[hook.dialect].compile_matcher(event, text or None, tools)
+    entry = HookRegistryEntry(
+        event=event,
+        hook=hook,
+        matcher=matcher,
+        matches=matches,
+        sequential=sequential,
+        file=file,
+        line=line,
+    )
+    return entry, problem
+
+
+class _HookReader(ObjectReader):
+    """Reads the events of a ``hooks`` object, their definitions and their hooks."""
+
+    def __init__(
+        self,
+        origin: Origin,
+        source: HookSource,
+        dialect: Dialect,
+        tools: "Mapping[str, ToolAlias] | None" = None,
+    ) -> None:
+        super().__init__(origin, source, dialect)
+        self.tools = tools
+        self.entries: list[HookRegistryEntry] = []
+        self._default_timeout = 0.0
+
+    def skip(self, path: Path, message: str, consequence: str = "it was skipped") -> None:
+        """Report an entry that is left out."""
+        self.report(path, "skipped", message, consequence)
+
+    def refuse_problems(self) -> None:
+        """Raise InvalidHookError if there is any problem: in code each one is an error."""
+        if self.problems:
+            texts = (f"{p.message}; {p.remedy}" if p.remedy else p.message for p in self.problems)
+            raise InvalidHookError("; ".join(texts))
+
+    def read_events(self, raw: Mapping[Any, Any]) -> None:
+        """Read the definitions of each event."""
+        for key, definitions in raw.items():
+            if key in self.dialect.reserved_keys:
+                continue
+            event = self.dialect.event_for(key) if isinstance(key, str) else None
+            if event is None:
+                self._report_event(str(key))
+            elif not isinstance(definitions, list | tuple):
+                self.skip((key,), f"must be a list of definitions, not {_name_kind(definitions)}")
+            else:
+                for index, definition in enumerate(definitions):
+                    self.read_definition(event, definition, (key, index))
+
+    def _report_event(self, key: str) -> None:
+        from hookline.settings.slips import find_slip
+
+        consequence, hint = "", did_you_mean(nearest(key, self.dialect.event_names()))
+        slip = find_slip(key, Hooks) if self.dialect.reserved_keys else None
+        if slip is not None:
+            consequence, hint = slip.consequence, slip.remedy
+        message = "is not a hook event and was skipped"
+        self.report((key,), "unknown-event", message, consequence, hint)
+
+    def read_definition(self, event: EventName, raw: object, path: Path) -> None:
+        """Read the hooks of a definition."""
+        hooks = raw.get("hooks") if isinstance(raw, Mapping) else None
+        if not isinstance(raw, Mapping) or not isinstance(hooks, list | tuple):
+            self.skip(path, "must be an object with a list of hooks")
+            return
+        chosen = {name: raw[name] for name in ("matcher", "sequential") if name in raw}
+        if not isinstance(chosen.get("matcher"), str | None):
+            self.skip((*path, "matcher"), "must be a string", "the definition was skipped")
+            return
+        definition = self.convert(Definition, {**chosen, "hooks": []}, path)
+        text = definition.matcher or None
+        _, problem = self.dialect.compile_matcher(event, text, self.tools)
+        if problem is not None:
+            at = (*path, "matcher")
+            self.report(at, problem.kind, problem.message, problem.consequence)
+        self.report_slips(raw, Definition, path)
+        for index, config in enumerate(hooks):
+            here = (*path, "hooks", index)
+            hook = self.read_hook(config, here, str(path[0]))
+            if hook is None:
+                continue
+            entry, _ = make_entry(
+                event,
+                hook,
+                definition.matcher,
+                sequential=definition.sequential,
+                tools=self.tools,
+                file=self.origin.label if self.origin.document else None,
+                line=self.origin.line(here),
+            )
+            self.entries.append(entry)
+
+    def read_hook(self, config: object, path: Path, key: str) -> HookConfig | None:
+        """Read a hook from an object; None, with a problem, if that fails. ``key`` is the settings
+        key of its event."""
+        if not isinstance(config, Mapping):
+            self.skip(path, f"must be an object, not {_name_kind(config)}")
+            return None
+        name: Any = config.get("type")
+        kind = KINDS.get(name) if isinstance(name, str) else None
+        refusal = self.dialect.refuse_kind(key, name) if isinstance(name, str) else None
+        if name == "runtime":
+            self.skip(path, "a runtime hook is a function and can only be registered in code")
+        elif refusal is not None:
+            self.skip(path, refusal)
+        elif kind is None:
+            fault = f"has the unknown type {name!r}" if "type" in config else "has no type"
+            *first, last = (f'"{each}"' for each in KINDS)
+            self.skip(path, f"{fault}; the type must be {', '.join(first)} or {last}")
+        elif self._report_remarks(config, path, key):
+            self.report_slips(config, kind, path)
+            try:
+                hook: HookConfig = self.read_fields(kind, config, path, key)
+            except msgspec.ValidationError:
+                self.skip(path, _NEEDS[name])
+                return None
+            return self._finish(hook, path)
+        return None
+
+    def _report_remarks(self, config: Mapping[str, Any], path: Path, key: str) -> bool:
+        """Report the dialect's remarks on a hook; False if the hook must be skipped."""
+        is_fatal = False
+        for remark in self.dialect.find_remarks(key, config):
+            at = (*path, remark.field)
+            if remark.is_fatal:
+                self.skip(at, remark.message, "the hook was skipped")
+            else:
+                self.report(at, "bad-field", remark.message, remark.consequence)
+            is_fatal |= remark.is_fatal
+        return not is_fatal
+
+    def read_fields(self, kind: type[H], config: Mapping[str, Any], path: Path, key: str) -> H:
+        """Read the declared keys of a hook, in the words and units of the dialect; raises
+        ValidationError if it lacks one that it cannot do without."""
+        known = keys_of(kind, is_claude=self.dialect.has_conditions)
+        chosen = {name: config[name] for name in known if name in config}
+        self._default_timeout = self.dialect.default_timeout_ms(key, kind.type)
+        if chosen.get("timeout") == float("inf"):
+            chosen["timeout"] = None
+        self._read_failure_word(chosen, path, key)
+        hook = self.convert(kind, chosen, path)
+        timeout = self._default_timeout
+        if "timeout" in chosen:
+            timeout = self.dialect.timeout_ms(chosen["timeout"])
+        return msgspec.structs.replace(
+            hook,
+            source=self.source,
+            timeout=timeout,
+            dialect=self.dialect.name,
+            dialect_event="" if self.dialect.name == "native" else key,
+            plugin_root=self.origin.plugin_root,
+        )
+
+    def say_default(self, name: str) -> str:
+        """Say what is used instead of a bad value, where that is not just nothing."""
+        if name != "timeout":
+            return _IGNORED
+        return f"{self._default_timeout / self.dialect.timeout_ms(1):g} is used instead"
+
+    def _read_failure_word(self, chosen: dict[str, Any], path: Path, key: str) -> None:
+        """Put the engine's word in place of the dialect's."""
+        if "onFailure" not in chosen:
+            return
+        word, words = chosen.pop("onFailure"), self.dialect.failure_words
+        usual = next(iter(words))
+        message = ""
+        if not isinstance(word, str) or word not in words:
+            message = "must be " + " or ".join(f'"{each}"' for each in words)
+        elif words[word] == "block" and key in self.dialect.open_events:
+            message = f'"{word}" has no effect on {key}'
+        else:
+            chosen["onFailure"] = words[word]
+        if message:
+            at = (*path, "onFailure")
+            self.report(at, "bad-field", message, f'"{usual}" is used instead')
+
+    def _finish(self, hook: HookConfig, path: Path) -> HookConfig:
+        """Add the name of a hook that has none, and what its place in the settings decides."""
+        replace = msgspec.structs.replace
+        if isinstance(hook, CommandHook):
+            name = " ".join((hook.command, *(hook.args or ())))
+            return self._finish_command(replace(hook, name=hook.name or name), path)
+        if isinstance(hook, HttpHook):
+            url = hook.url.strip()
+            # The query of a URL may hold a secret, so it is not part of a hook's name.
+            name = url.partition("?")[0].partition("#")[0]
+            return replace(hook, url=url, name=hook.name or name)
+        assert isinstance(hook, PromptHook)
+        name = " ".join(hook.prompt.split())
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+        return replace(hook, name=hook.name or name)
+
+    def _finish_command(self, hook: CommandHook, path: Path) -> CommandHook:
+        background = hook.background or hook.rewake
+        if background and hook.on_failure == "block":
+            message = "is not for a hook that fails closed: nobody would wait for its answer"
+            at = (*path, "async" if hook.background else "asyncRewake")
+            self.report(at, "bad-field", message, "the hook is waited for")
+            background = False
+        hook = msgspec.structs.replace(
+            hook,
+            background=background,
+            rewake=hook.rewake and background,
+            directory=self.origin.directory,
+            plugin_data=self.origin.plugin_data,
+        )
+        if self.source is not HookSource.EXTENSIONS:
+            return hook
+        texts = (hook.command, *(hook.args or ()), *hook.env.values())
+        if hook.directory is None and any("extensionPath" in text for text in texts):
+            message = "names ${extensionPath}, and its extension has no path"
+            self.report(path, "bad-field", message, "it stays as written", 'add "path" to it')
+        return msgspec.structs.replace(
+            hook,
+            command=_fill_separators(hook.command),
+            args=None if hook.args is None else tuple(map(_fill_separators, hook.args)),
+            env={name: _fill_separators(text) for name, text in hook.env.items()},
+        )
+
+
+def _fill_separators(text: str) -> str:
+    """Replace the placeholders that extensions write for the separator in paths."""
+    return text.replace("${/}", os.sep).replace("${pathSeparator}", os.sep)
+
+
+def _name_kind(value: object) -> str:
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), type(value).__name__)
+
+
 class SettingsReader:
     """Reads the same files again and again; a broken file keeps its last good content. The host's
     ``tools`` are for matchers that use other names for them. If ``texts`` is given, each file that
@@ -297,334 +835,91 @@ def read_layer(
         from hookline.dialects.claude.settings import read_claude_layer
 
         return read_claude_layer(value, source, origin, tools)
-    words = Words(value, origin)
-
-    def is_overreach(path: Path) -> bool:
-        """Whether this layer is a project that decides something it must not; reports it."""
-        if source is HookSource.PROJECT:
-            message = "counts only in the user's or the system's settings"
-            words.report(path, "overreach", message)
-        return source is HookSource.PROJECT
-
-    for name in ("hooksConfig", "security", "hookline"):
-        words.find((name,), dict, "an object")
-    for path, place, known in _SECTIONS:
-        words.report_slips(path, place, known)
-    words.problems += origin.duplicate_keys()
-    said = [words.find_switch(path) for path in SWITCHES]
-    switches = [word for word in said if word is not None]
-    disabled = tuple(name for path in DISABLED_NAMES for name in words.find_names(path))
-    strict, required = words.find_switch(("strict",)), words.find_names(("hooks", "required"))
-    redaction, at = None, _REDACTION
-    if words.find(at, dict, "an object") is not None and not is_overreach(at):
-        redaction = Redaction(
-            enabled=words.find_switch((*at, "enabled")) or False,
-            allowed=words.find_names((*at, "allowed")),
-            blocked=words.find_names((*at, "blocked")),
-        )
-    trace = words.find_switch(("hookline", "trace"))
-    if trace is not None and is_overreach(("hookline", "trace")):
-        trace = None
-    hosts: tuple[str, ...] = ()
-    if value_at(value, _PRIVATE_HOSTS) is not None and not is_overreach(_PRIVATE_HOSTS):
-        hosts = words.find_names(_PRIVATE_HOSTS)
-    claude = words.find_switch(("claude",))
-    plugins = tuple(
-        (name, origin.problem(("plugins", index), "bad-plugin", ""))
-        for index, name in enumerate(value["plugins"] if words.find_names(("plugins",)) else ())
-        if isinstance(name, str)
-    )
+    reader = ObjectReader(origin, source, DIALECTS["native"])
+    settings = reader.read(DeclaredSettings, value)
+    reader.problems += origin.duplicate_keys()
+    # What is no object is reported with the hooks and the tools in it.
+    raw_hooks, raw_tools = value.get("hooks"), value.get("tools")
+    hooks, of_tools = Hooks(), Tools()
+    if isinstance(raw_hooks, Mapping):
+        known = {key: raw_hooks[key] for key in keys_of(Hooks) if key in raw_hooks}
+        hooks = reader.read(Hooks, known, ("hooks",))
+    if isinstance(raw_tools, Mapping):
+        of_tools = reader.read(Tools, raw_tools, ("tools",))
+    config = settings.hooks_config
+    switches = [settings.enable_hooks, hooks.enabled, of_tools.enable_hooks]
+    disabled = hooks.disabled
+    if config is not msgspec.UNSET:
+        switches.append(config.enabled)
+        disabled += config.disabled
+    set_switches = [switch for switch in switches if switch is not msgspec.UNSET]
+    security = settings.security or Security()
+    hookline = settings.hookline
+    trace = hookline.trace if hookline is not msgspec.UNSET else msgspec.UNSET
     declared: dict[str, DeclaredTool | None] = {}
     for path in TOOLS if "tools" in value or value_at(value, TOOLS[1]) is not None else ():
-        declared = {**dict(_read_tools(words, path, label)), **declared}
+        declared = {**dict(_read_tools(reader, value, path, label)), **declared}
     parsed = parse_hooks(
-        value.get("hooks"), source=source, origin=Origin(label, document, ("hooks",), folder)
+        raw_hooks, source=source, origin=Origin(label, document, ("hooks",), folder)
     )
     return Layer(
         source=source,
         entries=parsed.entries,
-        enabled=all(switches) if switches else None,
+        enabled=all(set_switches) if set_switches else None,
         disabled=disabled,
-        strict=strict or False,
-        required=required,
-        redaction=redaction,
-        trace=trace,
-        claude=claude,
-        plugins=plugins,
+        strict=settings.strict,
+        required=hooks.required,
+        redaction=security.environment_variable_redaction or None,
+        trace=None if trace is msgspec.UNSET else trace,
+        claude=None if settings.claude is msgspec.UNSET else settings.claude,
+        plugins=tuple(
+            (name, origin.problem(("plugins", index), "bad-plugin", ""))
+            for index, name in enumerate(value["plugins"] if settings.plugins else ())
+            if isinstance(name, str)
+        ),
         tools={name: tool for name, tool in declared.items() if tool is not None},
         tool_names=tuple(declared),
-        private_hosts=hosts,
-        problems=(*words.problems, *parsed.problems),
+        private_hosts=security.private_hook_hosts,
+        problems=(*reader.problems, *parsed.problems),
     )
 
 
-def _read_tools(words: Words, path: Path, file: str) -> Iterator[tuple[str, DeclaredTool | None]]:
+def _read_tools(
+    reader: ObjectReader, value: Mapping[str, Any], path: Path, file: str
+) -> Iterator[tuple[str, DeclaredTool | None]]:
     """The tools that settings declare at a path: by name, what each is in Claude Code; None for
     the tools in a list, which are only names."""
-    declared = value_at(words.value, path)
+    declared = value_at(value, path)
     if isinstance(declared, list):
-        yield from dict.fromkeys(words.find_names(path)).items()
+        names = [name for name in declared if isinstance(name, str)]
+        if len(names) < len(declared):
+            done = "values that are not strings were ignored"
+            reader.report(path, "bad-field", "must be a list of strings", done)
+        yield from dict.fromkeys(names).items()
         return
     if not isinstance(declared, dict):
         if declared is not None:
-            words.report(path, "bad-field", "must be a list of tools, or an object of them")
+            message = "must be a list of tools, or an object of them"
+            reader.report(path, "bad-field", message, _IGNORED)
         return
     if path == TOOLS[0] and is_foreign_file(file):
         # Other programs use an object of that name for other things.
         return
-    told = {problem.path for problem in words.problems if problem.kind == "misread-key"}
-    for tool, said in declared.items():
+    misread = {problem.path for problem in reader.problems if problem.kind == "misread-key"}
+    for tool, raw in declared.items():
         at = (*path, tool)
-        if at in SWITCHES or at in told:
+        if at in SWITCHES or at in misread:
             continue
-        alias = {"name": said} if isinstance(said, str) else said
-        name = alias.get("name") if isinstance(alias, dict) else None
-        if not isinstance(alias, dict) or not isinstance(name, str) or not name:
+        try:
+            if not isinstance(raw, str | dict):
+                raise msgspec.ValidationError
+            alias = reader.read(ToolNames, {"name": raw} if isinstance(raw, str) else raw, at)
+        except msgspec.ValidationError:
             message = 'must be the name of a tool of Claude Code\'s, or an object with its "name"'
-            words.report(at, "bad-field", message)
+            reader.report(at, "bad-field", message, _IGNORED)
             continue
-        fields = words.find((*at, "fields"), dict, "an object") if alias is said else None
-        renamed: dict[str, list[str]] = {}
-        for field, names in (fields or {}).items():
-            names = [names] if isinstance(names, str) else names
-            if isinstance(names, list) and names and all(isinstance(n, str) for n in names):
-                renamed[field] = names
-            else:
-                words.report((*at, "fields", field), "bad-field", "must be a list of names")
-        keys = [key for key in ("paths", "also") if key in alias]
-        lists = {key: list(words.find_names((*at, key))) for key in keys}
-        written = {"name": name, **({"fields": renamed} if renamed else {}), **lists}
-        yield tool, (written, words.origin.problem(at, "overreach", ""))
-
-
-class Switches:
-    """Which hooks the layers enable: a layer switches all hooks, or some by name; a Claude Code
-    file switches those of its dialect."""
-
-    def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
-        """``disabled`` are more names that the user disables."""
-        self.on: dict[HookSource, bool] = {}
-        self._claude_on: dict[HookSource, bool] = {}
-        self._only_managed = False
-        self._off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
-        for layer in layers:
-            if layer.enabled is not None:
-                on = self.on if layer.rules is None else self._claude_on
-                on.setdefault(layer.source, layer.enabled)
-            if layer.rules is not None:
-                self._only_managed |= layer.rules.only_managed
-            self._off.setdefault(layer.source, set()).update(layer.disabled)
-
-    def allow(self, source: HookSource, hook: HookConfig) -> bool:
-        """Whether a layer lets a hook run."""
-        if hook.dialect == "claude":
-            is_refused = source is HookSource.SYSTEM and self._only_managed
-            if is_refused and hook.source is not HookSource.SYSTEM:
-                return False
-            if not self._claude_on.get(source, True):
-                return False
-        return self.on.get(source, True) and hook.name not in self._off.get(source, ())
-
-    def allow_all(self, hook: HookConfig) -> bool:
-        """Whether every layer that may disable a hook lets it run."""
-        reaching = [HookSource.SYSTEM]
-        if not hook.managed:
-            reaching.append(HookSource.USER)
-            reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
-        return all(self.allow(source, hook) for source in reaching)
-
-    def allow_guard(self, hook: HookConfig) -> bool:
-        """Whether the user and the system let a reviewed guard run; the project has no say."""
-        return all(self.allow(source, hook) for source in (HookSource.USER, HookSource.SYSTEM))
-
-
-class ProjectTrust(Protocol):
-    """Decides which of a project's hooks may run, and which of its other settings count."""
-
-    def why_untrusted(self, hook: HookConfig) -> str | None:
-        """Why a hook may not run, None if it may."""
-        ...
-
-    def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
-        """An entry as it is planned, as decided when its settings were read, and whether it is a
-        guard that the project cannot disable any more."""
-        ...
-
-    def adopt(self, hook: HookConfig) -> bool:
-        """Whether code may register a hook for the project."""
-        ...
-
-    def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """Reviewed guards that the settings do not give, and entries that block in place of hooks
-        that must answer and cannot."""
-        ...
-
-    def get_notices(self) -> Sequence[Problem]:
-        """What people must be told of guards that go on as they were reviewed."""
-        ...
-
-    def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
-        """Whether the project is strict, and which hooks it requires, if that is trusted."""
-        ...
-
-    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
-        """What the project declares about the host's tools, if that is trusted."""
-        ...
-
-
-class GivenTrust:
-    """Trust in a whole project that is given in code or on the command line."""
-
-    def __init__(self, trusted: bool | Callable[[], bool]) -> None:
-        self._trusted = trusted
-
-    def is_given(self) -> bool:
-        """Whether the project is trusted now."""
-        return self._trusted() if callable(self._trusted) else self._trusted
-
-    def why_untrusted(self, hook: HookConfig) -> str | None:
-        """Why a hook may not run, None if it may."""
-        if hook.source is not HookSource.PROJECT or self.is_given():
-            return None
-        return "the project is not trusted, so its hooks do not run"
-
-    def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
-        """The entry, which is planned if the project is trusted."""
-        trusted = self.why_untrusted(entry.hook) is None
-        return msgspec.structs.replace(entry, trusted=trusted), False
-
-    def adopt(self, hook: HookConfig) -> bool:  # noqa: ARG002
-        """Whether the project is trusted."""
-        return self.is_given()
-
-    def get_guards(self) -> Sequence[HookRegistryEntry]:
-        """No guards, as there is no review."""
-        return ()
-
-    def get_notices(self) -> Sequence[Problem]:
-        """Nothing to tell, as there is no review."""
-        return ()
-
-    def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:
-        """What the project asks for, if it is trusted."""
-        project = [layer for layer in layers if layer.source is HookSource.PROJECT]
-        if not project or not self.is_given():
-            return False, ()
-        names = [name for layer in project for name in layer.required]
-        return any(layer.strict for layer in project), names
-
-    def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:
-        """What the project declares about the host's tools, if it is trusted."""
-        return find_tools(layers) if self.is_given() else {}
-
-
-def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
-    """What the project's layers declare about the host's tools; the first counts."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for layer in layers:
-        if layer.source is HookSource.PROJECT:
-            found = {**{name: alias for name, (alias, _) in layer.tools.items()}, **found}
-    return found
-
-
-def combine(
-    layers: Sequence[Layer],
-    *,
-    trust: ProjectTrust,
-    disabled: Iterable[str] = (),
-    strict: bool = False,
-    required: Iterable[str] = (),
-) -> Settings:
-    """Combine many layers into one settings value; ``disabled``, ``strict`` and ``required`` come
-    from code."""
-    switches = Switches(layers, disabled)
-    redactions: dict[HookSource, Redaction] = {}
-    for layer in layers:
-        if layer.redaction is not None:
-            redactions.setdefault(layer.source, layer.redaction)
-    entries = [_admit(entry, trust, switches) for layer in layers for entry in layer.entries]
-    managed = any(entry.hook.managed and entry.enabled for entry in entries)
-    problems = [problem for layer in layers for problem in layer.problems]
-    guards = trust.get_guards()
-    # Of a changed entry whose guard goes on, people are told with the guard.
-    told = {(guard.event, guard.name) for guard in guards}
-    held_back = sum(
-        1
-        for entry in entries
-        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in told
-    )
-    if held_back:
-        are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
-        message = f"{held_back} project {are} not trusted and will not run"
-        remedy = f"review {them} with `hookline trust`"
-        problems.append(Problem(kind="untrusted", file="trust", message=message, remedy=remedy))
-    entries += [guard for guard in guards if switches.allow_guard(guard.hook)]
-    problems += trust.get_notices()
-    # The system's redaction stands; the user may only block more variables.
-    system, user = redactions.get(HookSource.SYSTEM), redactions.get(HookSource.USER)
-    redaction = system or user or Redaction()
-    if system is not None and user is not None:
-        blocked = (*system.blocked, *user.blocked)
-        redaction = msgspec.structs.replace(system, blocked=blocked) if system.enabled else user
-    project_strict, project_required = trust.get_words(layers)
-    demands = find_demands(layers, required=required, of_project=project_required)
-    for layer in layers:
-        strict |= layer.strict and layer.source is not HookSource.PROJECT
-    entries = [_wait_if_required(entry, demands, problems) for entry in entries]
-    user_on = switches.on.get(HookSource.USER, True)
-    is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
-    return Settings(
-        entries=tuple(entries),
-        # Disabling hooks must not bypass a required hook.
-        enabled=is_on or bool(demands),
-        only_managed=not user_on,
-        strict=strict or project_strict,
-        required=tuple(sorted(demands, key=lambda demand: (demand.name, sorted(demand.sources)))),
-        redaction=redaction,
-        trace=next((layer.trace for layer in layers if layer.trace is not None), False),
-        private_hosts=tuple(dict.fromkeys(host for each in layers for host in each.private_hosts)),
-        problems=tuple(problems),
-    )
-
-
-def find_demands(
-    layers: Iterable[Layer], *, required: Iterable[str], of_project: Iterable[str]
-) -> set[Required]:
-    """The hooks that code (``required``), a trusted project and the other layers require."""
-    for_code = _FULFILLING[HookSource.RUNTIME]
-    demands = {Required.read(name, for_code, by_code=True) for name in required}
-    demands |= {Required.read(name, _FULFILLING[HookSource.PROJECT]) for name in of_project}
-    for layer in layers:
-        if layer.source is not HookSource.PROJECT:
-            demands |= {Required.read(name, _FULFILLING[layer.source]) for name in layer.required}
-    return demands
-
-
-def _admit(entry: HookRegistryEntry, trust: ProjectTrust, switches: Switches) -> HookRegistryEntry:
-    """An entry as it is planned, enabled or not."""
-    planned, is_guard = trust.admit(entry)
-    allow = switches.allow_guard if is_guard else switches.allow_all
-    return msgspec.structs.replace(planned, enabled=allow(entry.hook))
-
-
-def _wait_if_required(
-    entry: HookRegistryEntry, demands: Iterable[Required], problems: list[Problem]
-) -> HookRegistryEntry:
-    """The entry; a required hook in the background is changed to be waited for, and reported."""
-    hook = entry.hook
-    if not isinstance(hook, CommandHook) or not hook.background:
-        return entry
-    if not any(demand.is_met_by(entry) for demand in demands):
-        return entry
-    message = f"{entry.event.value} {hook.name}: async is not for a hook that is required"
-    problem = Problem(
-        kind="bad-field",
-        message=message,
-        consequence="the hook is waited for",
-        remedy='take "async" out, or its name out of "required"',
-        file=entry.file or "settings given in code",
-        line=entry.line,
-    )
-    problems.append(problem)
-    waited_for = msgspec.structs.replace(hook, background=False)
-    return msgspec.structs.replace(entry, hook=waited_for)
+        written = msgspec.to_builtins(alias)
+        if alias.fields:
+            fields = alias.fields.items()
+            written["fields"] = {f: [n] if isinstance(n, str) else n for f, n in fields}
+        yield tool, (written, reader.origin.problem(at, "overreach", ""))

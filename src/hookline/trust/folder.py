@@ -15,8 +15,8 @@ import msgspec
 from hookline._support.files import Signature, signature
 from hookline._support.problem import Problem
 from hookline.dialects import ROWS
-from hookline.settings.definitions import HookRegistryEntry
-from hookline.settings.reader import Layer
+from hookline.settings.layers import HookRegistryEntry
+from hookline.settings.reader import Layer, make_entry
 from hookline.trust.comparison import Comparison
 from hookline.trust.coverage import read_state
 from hookline.trust.form import find_outside, read_form
@@ -417,15 +417,20 @@ class FolderTrust:
             for problem in layer.problems
             if problem.broken
         ]
-        above: list[str] = []
-        for kept in [*self._reviews, *self._read_above(project, above)]:
+        faults: list[str] = []
+        for kept in [*self._reviews, *self._read_above(project, faults)]:
             is_here = kept.review.project == project
             for guard in kept.review.get_guards():
                 entry = guard.entry
                 is_settings = entry.get("dialect") in ROWS and "plugin_root" not in entry
                 if (is_here and entry in current) or (others is False and is_settings):
                     continue
-                restored = restore_entry(guard, tools)
+                try:
+                    restored = restore_entry(guard, tools)
+                except TrustError as error:
+                    self._warn(str(error))
+                    faults.append(str(error))
+                    continue
                 if restored is None:
                     continue
                 ground = ground_of(restored.hook, Ground.of(kept.review.project))
@@ -436,9 +441,9 @@ class FolderTrust:
                     why = _explain_missing(guard, current, unreadable, others)
                 notices.append(_tell_kept(guard, kept, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
-        if above:
+        if faults:
             # Nobody can tell which guards there are.
-            yield from _block_all(above[0])
+            yield from _block_all(faults[0])
 
     def _read_above(self, project: str, faults: list[str]) -> Iterator[KeptReview]:
         """Yield the reviews of the folders above the working directory, but for the project's; what
@@ -513,9 +518,7 @@ def _block_all(fault: str) -> Iterator[HookRegistryEntry]:
     hook = WithheldHook(name="review", source=HookSource.PROJECT, on_failure="block", why=why)
     for event in HookEventName:
         if EVENTS[event].blockable:
-            yield HookRegistryEntry(
-                event=event, hook=hook, matches=lambda _name: True, trusted=False
-            )
+            yield msgspec.structs.replace(make_entry(event, hook)[0], trusted=False)
 
 
 def _is_of_project(hook: HookConfig) -> bool:

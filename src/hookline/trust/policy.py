@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from hookline._support.files import Signature, sign_settled, signature
-from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.layers import HookRegistryEntry
 from hookline.trust.coverage import FileState
 from hookline.trust.review import ReviewedFile, describe_entry, look_at
 from hookline.wire import codec

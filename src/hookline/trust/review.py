@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from hookline.dialects import DIALECTS
 from hookline.errors import EXHAUSTED, HooklineError
-from hookline.settings.definitions import HookRegistryEntry
+from hookline.settings.layers import HookRegistryEntry
+from hookline.settings.reader import make_entry
 from hookline.trust.coverage import (
     FileState,
     cover,
@@ -24,11 +24,10 @@ from hookline.trust.ground import Ground
 from hookline.wire.events import find_event
 from hookline.wire.hooks import (
     DEFAULT_TIMEOUT_MS,
+    KINDS,
     CommandHook,
     HookConfig,
     HookSource,
-    HttpHook,
-    PromptHook,
 )
 
 # The format of the documents; those of another version do not count as reviews.
@@ -47,11 +46,6 @@ _ORDINARY: dict[str, Any] = {
     "dialect_event": "",
     "source": "project",
     "type": "command",
-}
-_KINDS: dict[str, type[HookConfig]] = {
-    "command": CommandHook,
-    "http": HttpHook,
-    "prompt": PromptHook,
 }
 _NAMES = {"file": "a file", "directory": "a folder", "other": "a special file"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -301,27 +295,26 @@ def describe_entry(entry: HookRegistryEntry) -> dict[str, Any]:
 
 def restore_entry(hook: ReviewedHook, tools: Any = None) -> HookRegistryEntry | None:
     """Return the entry of a reviewed hook, as settings would give it; None for a hook of an event
-    that no agent fires, or that an earlier entry cannot be made from."""
+    that this version does not know. Raises TrustError if no entry can be made from the review."""
     fields = {**hook.place, **hook.entry}
     event = find_event(str(fields.pop("event", "")))
-    kind = _KINDS.get(str(fields.pop("type", "command")))
-    if event is None or kind is None:
+    if event is None:
         return None
+    kind = KINDS.get(str(fields.pop("type", "command")))
     matcher, sequential = fields.pop("matcher", None), bool(fields.pop("sequential", False))
     fields["on_failure"] = fields.pop("onFailure", "allow")
     fields.setdefault("source", HookSource.PROJECT.value)
     try:
-        config = msgspec.convert(fields, kind)
-        matches, _ = DIALECTS[config.dialect].compile_matcher(event, matcher, tools)
-    except (msgspec.ValidationError, KeyError):
-        return None
-    return HookRegistryEntry(
-        event=event,
-        hook=config,
-        matcher=msgspec.UNSET if matcher is None else matcher,
-        matches=matches,
-        sequential=sequential,
-    )
+        if kind is None:
+            raise msgspec.ValidationError("this version does not know its type")
+        # A review has the engine's names of fields, not those of settings.
+        names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+        config = msgspec.convert({names.get(f, f): value for f, value in fields.items()}, kind)
+    except msgspec.ValidationError as error:
+        message = f"the review of {hook.event} {hook.name} cannot be used ({error})"
+        raise TrustError(message) from None
+    matcher = msgspec.UNSET if matcher is None else str(matcher)
+    return make_entry(event, config, matcher, sequential=sequential, tools=tools)[0]
 
 
 class Looked(msgspec.Struct, frozen=True):

@@ -1,10 +1,18 @@
-"""A hook in the engine: what to run, its name, and where it comes from."""
+"""A hook in the engine: what to run, its name, and where it comes from.
+
+A field with a ``key`` is what settings write: its name, type, default and meaning are declared here
+and nowhere else. The reader, the JSON Schema and ``hookline check`` take them from these types. The
+engine fills in the other fields.
+"""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, TypeAlias
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import msgspec
+from msgspec import Meta, field
 
 DEFAULT_TIMEOUT_MS = 60_000
 
@@ -13,6 +21,13 @@ _INTERPRETERS = ("sh", "bash", "dash", "zsh", "ksh", "python", "node", "ruby", "
 
 OnFailure: TypeAlias = Literal["allow", "block"]
 HookFunction: TypeAlias = Callable[[dict[str, Any]], Any]
+
+# The layers that may set a key.
+EVERY_LAYER = "every layer"
+PROJECT_FOR_ITS_OWN = "every layer; a project for its own hooks only"
+STRICTER = "every layer; a project once it is trusted"
+NOT_THE_PROJECT = "user and system"
+SYSTEM_ONLY = "system"
 
 
 class HookSource(StrEnum):
@@ -28,30 +43,153 @@ class HookSource(StrEnum):
 LAYER_ORDER: dict[HookSource, int] = {source: rank for rank, source in enumerate(HookSource)}
 
 
-class HookConfig(msgspec.Struct, frozen=True, kw_only=True):
+class KeyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the reader does with a key of settings.
+
+    ``loss`` is what happens if a key that decides policy is misspelt, so that nothing reads it; a
+    ``stray`` one is looked for in other objects too. ``must`` says what a value must be, where its
+    type does not. With ``each`` a list keeps its good items. ``is_claude`` is for keys that only
+    Claude Code's settings have; ``in_parts`` for values that are read one by one, or not at all.
+    """
+
+    layers: str = EVERY_LAYER
+    loss: str = ""
+    stray: bool = False
+    must: str = ""
+    each: bool = False
+    is_claude: bool = False
+    in_parts: bool = False
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A declared key of settings: its type, its rules, and the type of the object that it holds,
+    None for any other value."""
+
+    type: Any
+    rules: KeyRules
+    section: type[msgspec.Struct] | None = None
+
+
+def key(
+    meaning: str,
+    *examples: Any,
+    default: Any = None,
+    pattern: str | None = None,
+    above: float | None = None,
+    **rules: Any,
+) -> Meta:
+    """Declare a key of settings: its meaning, examples, and what the reader does with it (the
+    fields of ``KeyRules``). ``default`` is for a type whose values say whether the key is set."""
+    known = KeyRules(**rules)
+    schema = {"x-layers": known.layers} | ({} if default is None else {"default": default})
+    limits: dict[str, Any] = {"pattern": pattern, "gt": above}
+    return Meta(
+        description=meaning,
+        examples=[*examples] or None,
+        extra_json_schema=schema,
+        extra={"rules": known},
+        **limits,
+    )
+
+
+@cache
+def keys_of(kind: type[msgspec.Struct], *, is_claude: bool = False) -> Mapping[str, Key]:
+    """Return the keys that settings may have in an object of a type."""
+    types: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        types |= getattr(base, "__annotations__", {})
+    found: dict[str, Key] = {}
+    for attribute, name in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True):
+        for meta in getattr(types[attribute], "__metadata__", ()):
+            rules = (meta.extra or {}).get("rules")
+            if isinstance(rules, KeyRules) and (is_claude or not rules.is_claude):
+                found[name] = Key(types[attribute], rules, _find_section(types[attribute]))
+    return MappingProxyType(found)
+
+
+def _find_section(type_: Any) -> type[msgspec.Struct] | None:
+    for each in get_args(type_):
+        if isinstance(each, type) and issubclass(each, msgspec.Struct):
+            return each
+        if (found := _find_section(each)) is not None:
+            return found
+    return None
+
+
+class HookConfig(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """What every kind of hook has; ``timeout`` is in milliseconds. ``closed_by_mode`` if it fails
     closed because of strict mode alone."""
 
     type: ClassVar[str] = ""
     needs_asyncio: ClassVar[bool] = False
 
-    name: str
+    name: Annotated[
+        str,
+        key(
+            "The name of the hook in lists, logs and reasons, and in hooks.disabled and "
+            "hooks.required. A hook without a name is named by its command, address or prompt.",
+            "secret-scan",
+        ),
+    ] = ""
     source: HookSource = HookSource.RUNTIME
-    description: str | None = None
-    timeout: float = DEFAULT_TIMEOUT_MS
-    on_failure: OnFailure = "allow"
+    description: Annotated[
+        str | None, key("What the hook is for, in a sentence; `hookline list --json` has it.")
+    ] = None
+    timeout: Annotated[
+        float,
+        key(
+            "After so many milliseconds the hook is ended and has failed. A second is 1000.",
+            5000,
+            above=0,
+        ),
+    ] = DEFAULT_TIMEOUT_MS
+    on_failure: Annotated[
+        OnFailure,
+        key(
+            "What happens when the hook fails to answer: it crashes, takes too long or prints "
+            "something unreadable. allow goes on and warns; block blocks the event, and reads the "
+            "hook's answer strictly.",
+            loss="a failure of the hook lets the agent go on",
+            stray=True,
+        ),
+    ] = "allow"
     closed_by_mode: bool = False
-    managed: bool = False
+    managed: Annotated[
+        bool,
+        key(
+            "True for a hook that neither the user nor a project can disable. It counts only in "
+            "the system's settings.",
+            layers=SYSTEM_ONLY,
+            loss="others can disable the hook",
+            stray=True,
+        ),
+    ] = False
     dialect: str = "native"
-    # The dialect's name for the event, and the tool calls that the hook runs for (``if``).
+    # The dialect's name for the event.
     dialect_event: str = ""
-    condition: str | None = None
+    condition: Annotated[
+        str | None,
+        key(
+            "The calls of the tool that the hook runs for, as a permission rule.",
+            "Bash(git push:*)",
+            is_claude=True,
+            loss="the hook runs on every call that it matches",
+            stray=True,
+        ),
+    ] = field(default=None, name="if")
     # The folder of the plugin that the hook comes from.
     plugin_root: str | None = None
 
     def identity(self) -> object:
         """Return a value that is equal for two entries of one event if they are the same hook."""
         raise NotImplementedError
+
+
+Variables: TypeAlias = Mapping[
+    Annotated[str, Meta(pattern="^[^=\\x00]+$")], Annotated[str, Meta(pattern="^[^\\x00]*$")]
+]
 
 
 class ReviewedStart(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,27 +202,69 @@ class ReviewedStart(msgspec.Struct, frozen=True, kw_only=True):
     from_copy: bool = False
 
 
-class CommandHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a process: a shell command, or with ``args`` a program and its arguments.
-
-    With ``warm`` the interpreter of a Python script is kept running between calls. ``directory``
-    is the directory of the settings file or extension that the hook comes from. No event waits for
-    a ``background`` hook; the model reads the stderr of one that ``wakes`` if it exits with 2.
-    ``plugin_data`` is where the hook's plugin keeps its files. ``covers`` are patterns of more
-    files that a review covers, and ``start`` is what the review found.
-    """
+class CommandHook(HookConfig, frozen=True, kw_only=True, tag="command"):
+    """A hook that is a process: it reads the event as JSON on stdin; exit code 2 blocks, and JSON
+    on stdout says more."""
 
     type: ClassVar[str] = "command"
 
-    command: str
-    args: tuple[str, ...] | None = None
-    env: Mapping[str, str] = msgspec.field(default_factory=dict)
-    warm: bool = False
+    command: Annotated[
+        str,
+        key(
+            "A shell command, or with args the program to run. $HOOKLINE_PROJECT_DIR is the "
+            "project's directory; a relative path is found in the project as well.",
+            "$HOOKLINE_PROJECT_DIR/hooks/scan.sh",
+            pattern=r"\S",
+        ),
+    ]
+    args: Annotated[
+        tuple[str, ...] | None,
+        key(
+            "The arguments of the program, which is then run without a shell. Variables of "
+            "directories such as $HOOKLINE_PROJECT_DIR are put in; nothing else is expanded.",
+            ["--strict"],
+        ),
+    ] = None
+    env: Annotated[
+        Variables,
+        key(
+            "Variables for the hook's environment. Values are taken as they are written, without "
+            "expansion.",
+            {"MODE": "strict"},
+            must="a variable's name with a string, neither with NUL",
+        ),
+    ] = field(default_factory=dict)
+    covers: Annotated[
+        tuple[str, ...],
+        key(
+            "More files of the project that a review of this hook covers: paths, where * stands "
+            "for part of a name and ** for any folders.",
+            ["lib/**"],
+        ),
+    ] = ()
+    warm: Annotated[
+        bool,
+        key(
+            "True keeps a Python interpreter waiting for this script, so that a call takes a "
+            "millisecond or two. A command that cannot be kept warm runs as usual, with a warning."
+        ),
+    ] = False
+    background: Annotated[
+        bool,
+        key(
+            "True starts the hook and does not wait for it. What it decides comes too late; what "
+            'it says is added to the next turn. It cannot stand beside "onFailure": "block".'
+        ),
+    ] = field(default=False, name="async")
+    rewake: Annotated[
+        bool,
+        key("True runs the hook as async; its exit code 2 is told to the model.", is_claude=True),
+    ] = field(default=False, name="asyncRewake")
+    # The directory of the settings file or extension that the hook comes from.
     directory: str | None = None
-    background: bool = False
-    wakes: bool = False
+    # Where the hook's plugin keeps its files.
     plugin_data: str | None = None
-    covers: tuple[str, ...] = ()
+    # What a review found.
     start: ReviewedStart | None = None
 
     def identity(self) -> object:
@@ -129,19 +309,41 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
         return (self.type, self.name, id(self.function))
 
 
-class HttpHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a server: it gets the event by POST, and its response is the answer.
-
-    ``headers`` may use the environment variables in ``allowed_env``. ``allowed_urls`` are lists of
-    patterns; the URL must match at least one pattern of each list.
-    """
+class HttpHook(HookConfig, frozen=True, kw_only=True, tag="http"):
+    """A hook that is a server: the event is sent to it by POST, and a JSON object in its response
+    is the answer. It takes ``pip install 'hookline[http]'``."""
 
     type: ClassVar[str] = "http"
     needs_asyncio: ClassVar[bool] = True
 
-    url: str
-    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
-    allowed_env: tuple[str, ...] = ()
+    url: Annotated[
+        str,
+        key(
+            "Where the event is sent, as JSON by POST. Plain http:// is for this machine, and a "
+            "project's hook reaches public addresses alone unless security.privateHookHosts names "
+            "the host.",
+            "https://policy.example.com/hooks",
+            pattern=r"^\s*[hH][tT][tT][pP][sS]?://[^/?#\s]",
+        ),
+    ]
+    headers: Annotated[
+        Mapping[str, str],
+        key(
+            "Headers of the request. $NAME and ${NAME} stand for those variables of the "
+            "environment that allowedEnvVars names.",
+            {"Authorization": "Bearer $POLICY_TOKEN"},
+        ),
+    ] = field(default_factory=dict)
+    allowed_env: Annotated[
+        tuple[str, ...],
+        key(
+            "The names of the variables that headers may use.",
+            ["POLICY_TOKEN"],
+            loss="no header gets a variable",
+            stray=True,
+        ),
+    ] = field(default=(), name="allowedEnvVars")
+    # Lists of patterns; the URL must match at least one pattern of each list.
     allowed_urls: tuple[tuple[str, ...], ...] = ()
 
     def identity(self) -> object:
@@ -150,20 +352,48 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
         return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
 
 
-class PromptHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a question to a model. In Claude's dialect a "no" ends the turn; with
-    ``continue_on_block`` it only denies the event."""
+class PromptHook(HookConfig, frozen=True, kw_only=True, tag="prompt"):
+    """A hook that is a question to a model, which answers whether the agent may go on. The program
+    that fires events names the model: ``Hooks(judge=…)``."""
 
     type: ClassVar[str] = "prompt"
     needs_asyncio: ClassVar[bool] = True
 
-    prompt: str
-    model: str | None = None
-    continue_on_block: bool = False
+    prompt: Annotated[
+        str,
+        key(
+            "The question to the model. $ARGUMENTS stands for the event, which otherwise follows "
+            "at the end.",
+            "Does this command delete files? $ARGUMENTS",
+            pattern=r"\S",
+        ),
+    ]
+    model: Annotated[
+        str | None,
+        key(
+            "The model that the hook was written for. It is for people: the program that fires "
+            "events chooses the model."
+        ),
+    ] = None
+    continue_on_block: Annotated[
+        bool,
+        key(
+            "In Claude Code's settings, true has a no of the model deny the call instead of ending "
+            "the turn. In hookline's own settings a no always denies."
+        ),
+    ] = False
 
     def identity(self) -> object:
         words = (self.type, self.name, self.prompt, self.model, self.continue_on_block)
         return (*words, self.dialect, self.dialect_event, self.condition, self.plugin_root)
+
+
+# The hooks that settings may have, by their type.
+KINDS: Mapping[str, type[CommandHook | HttpHook | PromptHook]] = {
+    "command": CommandHook,
+    "http": HttpHook,
+    "prompt": PromptHook,
+}
 
 
 class WithheldHook(HookConfig, frozen=True, kw_only=True):
@@ -178,9 +408,35 @@ class WithheldHook(HookConfig, frozen=True, kw_only=True):
         return (self.type, self.name, self.why, self.dialect_event, self.condition)
 
 
-class Redaction(msgspec.Struct, frozen=True):
+class Redaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which environment variables hooks do not get; the case of names is ignored."""
 
-    enabled: bool = False
-    allowed: tuple[str, ...] = ()
-    blocked: tuple[str, ...] = ()
+    enabled: Annotated[
+        bool,
+        key(
+            "True keeps variables from hooks that look secret by their names or values. On a CI "
+            "runner this is on, and stricter, whatever is said here.",
+            layers=NOT_THE_PROJECT,
+            loss="it switches nothing",
+        ),
+    ] = False
+    allowed: Annotated[
+        tuple[str, ...],
+        key(
+            "Names of variables that hooks get all the same, in capitals or not.",
+            ["NPM_TOKEN"],
+            layers=NOT_THE_PROJECT,
+            each=True,
+            loss="these variables are redacted",
+        ),
+    ] = ()
+    blocked: Annotated[
+        tuple[str, ...],
+        key(
+            "Names of further variables that hooks do not get, in capitals or not.",
+            ["CUSTOMER"],
+            layers=NOT_THE_PROJECT,
+            each=True,
+            loss="these variables are not redacted",
+        ),
+    ] = ()

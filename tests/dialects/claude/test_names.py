@@ -14,7 +14,7 @@ from hookline.dialects.matcher import MatchTimeout
 from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
-from hookline.settings.definitions import Origin, Parsed, parse_hooks
+from hookline.settings.reader import Origin, Parsed, parse_hooks
 from hookline.wire.events import EVENTS, EventName, HookEventName, find_event
 from hookline.wire.fired import Facts, FiredEvent, Original, Target
 from hookline.wire.hooks import CommandHook, HookSource

@@ -19,6 +19,7 @@ from tests.dialects.claude.claude import (
     own_user_file,
     plugin,
     system_file,
+    user_file,
     write,
 )
 from tests.harness.scratch import Project
@@ -49,17 +50,18 @@ BARE = hooks("bare")["hooks"]
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("./config/extra.json", ["extra"]),
-        ("config/extra.json", ["extra"]),
-        ("${CLAUDE_PLUGIN_ROOT}/config/extra.json", ["extra"]),
-        (["./config/extra.json", "./config/bare.json"], ["extra", "bare"]),
-        (["./config/extra.json", hooks("inline")], ["extra", "inline"]),
-        (hooks("inline", description="d"), ["inline"]),
-        ({**hooks("inline")["hooks"], "description": "d"}, ["inline"]),
+        ("./config/extra.json", ["default", "extra"]),
+        ("config/extra.json", ["default", "extra"]),
+        ("${CLAUDE_PLUGIN_ROOT}/config/extra.json", ["default", "extra"]),
+        (["./config/extra.json", "./config/bare.json"], ["default", "extra", "bare"]),
+        (["./config/extra.json", hooks("inline")], ["default", "extra", "inline"]),
+        (hooks("inline", description="d"), ["default", "inline"]),
+        ({**hooks("inline")["hooks"], "description": "d"}, ["default", "inline"]),
+        ("./hooks/hooks.json", ["default"]),
         (None, ["default"]),
     ],
 )
-def test_a_manifest_names_its_hooks_in_every_form(
+def test_a_manifest_names_hooks_beside_the_default_ones_in_every_form(
     tmp_path: Path, said: object, expected: list[str]
 ) -> None:
     manifest = {"name": "x", **({} if said is None else {"hooks": said})}
@@ -70,6 +72,93 @@ def test_a_manifest_names_its_hooks_in_every_form(
     assert [entry.name for entry in settings.entries] == expected
     assert settings.problems == ()
     assert all(entry.line == 1 for entry in settings.entries)
+
+
+def test_a_broken_default_file_leaves_the_hooks_that_the_manifest_names(tmp_path: Path) -> None:
+    folder = plugin(tmp_path / "x", "{", manifest={"hooks": hooks("inline")})
+    settings = load(tmp_path, plugins=[folder])
+    assert (names(settings), kinds(settings)) == (["user inline"], ["bad-plugin"])
+
+
+@pytest.mark.parametrize("data", [{"modules": ["./a.ts"]}, {"modules": ["./a.ts"], **hooks("h")}])
+def test_modules_of_a_plugin_are_reported_as_not_run(tmp_path: Path, data: dict[str, Any]) -> None:
+    folder = plugin(tmp_path / "x", data)
+    settings = load(tmp_path, plugins=[folder])
+    assert names(settings) == (["user h"] if "hooks" in data else [])
+    (problem,) = settings.problems
+    assert (problem.kind, problem.path, problem.skipped) == ("not-run", ("modules",), False)
+    assert (problem.file, problem.line) == (str(folder / "hooks/hooks.json"), 1)
+    assert "run inside Claude Code only; they are not run; write a command hook" in problem.text
+
+
+def install(name: str, folder: Path | str, *, one: bool = False, **more: Any) -> None:
+    """Note a plugin as Claude Code does when it installs one."""
+    entry = {"installPath": str(folder), **more}
+    written = {"version": 2, "plugins": {name: entry if one else [entry]}}
+    write(user_file().parent / "plugins/installed_plugins.json", written)
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_installed_plugins_that_the_user_switched_on_are_found(
+    project: Project, tmp_path: Path, one: bool
+) -> None:
+    folder = plugin(tmp_path / "cache/guard/1.0", hooks("guard"))
+    install("guard@market", folder, one=one)
+    write(user_file(), {"enabledPlugins": {"guard@market": True, "other@market": False}})
+    assert names(load(project.path)) == []
+    settings = load(project.path, claude=True)
+    assert (names(settings), settings.problems) == (["user guard"], ())
+    assert settings.entries[0].hook.plugin_root == str(folder)
+    write(user_file(), {"enabledPlugins": {"guard@market": False}})
+    assert names(load(project.path, claude=True)) == []
+
+
+def test_a_project_switches_on_no_installed_plugin(project: Project, tmp_path: Path) -> None:
+    install("guard@market", plugin(tmp_path / "guard", hooks("guard")))
+    project.settings({"enabledPlugins": {"guard@market": True}}, file=".claude/settings.json")
+    assert names(load(project.path, claude=True)) == []
+
+
+def test_of_two_installations_the_users_own_counts(project: Project, tmp_path: Path) -> None:
+    mine, theirs = (plugin(tmp_path / name, hooks(name)) for name in ("mine", "theirs"))
+    entries = [
+        {"scope": "project", "installPath": str(theirs)},
+        {"scope": "user", "installPath": str(mine)},
+    ]
+    registry = user_file().parent / "plugins/installed_plugins.json"
+    write(registry, {"plugins": {"g@m": entries}})
+    write(user_file(), {"enabledPlugins": {"g@m": True}})
+    assert names(load(project.path, claude=True)) == ["user mine"]
+
+
+@pytest.mark.parametrize(
+    ("registry", "kind"),
+    [
+        (None, "not-run"),
+        ({"plugins": {}}, "not-run"),
+        ({"plugins": []}, "not-run"),
+        ({"plugins": {"g@m": [{"scope": "user"}, 7]}}, "not-run"),
+        ({"plugins": {"g@m": [{"installPath": "/nowhere"}]}}, "bad-plugin"),
+        ("{", "not-json"),
+    ],
+)
+def test_a_plugin_that_is_on_and_not_there_is_a_problem_at_its_place(
+    project: Project, registry: object, kind: str
+) -> None:
+    if registry is not None:
+        write(user_file().parent / "plugins/installed_plugins.json", registry)
+    write(user_file(), '{"enabledPlugins": {\n"g@m": true}}')
+    (problem,) = load(project.path, claude=True).problems
+    assert problem.kind == kind
+    if kind != "not-json":
+        assert (problem.file, problem.line) == (str(user_file()), 2)
+
+
+def test_an_installed_plugin_without_hooks_says_nothing(project: Project, tmp_path: Path) -> None:
+    install("g@m", plugin(tmp_path / "g", files={"skills/x/SKILL.md": "---\nname: x\n---\n"}))
+    write(user_file(), {"enabledPlugins": {"g@m": True}})
+    settings = load(project.path, claude=True)
+    assert (names(settings), settings.problems) == ([], ())
 
 
 def test_a_plugin_may_have_no_hooks_at_all(tmp_path: Path) -> None:

@@ -85,7 +85,6 @@ class ClaudeDialect:
     time_unit = "seconds"
     has_conditions = True
     background_keys: tuple[str, ...] = ("async", "asyncRewake")
-    wake_key = "asyncRewake"
     text_events = TEXT_EVENTS
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     env_file = "CLAUDE_ENV_FILE"

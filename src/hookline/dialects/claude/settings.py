@@ -7,17 +7,17 @@ would open what the hook guards.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec import UNSET, UnsetType, field
 
 from hookline._support.places import user_state_dir
 from hookline._support.problem import Problem
 from hookline.dialects import DIALECTS
 from hookline.dialects.claude.tools import LEGACY_NAMES, TOOLS
 from hookline.dialects.tools import ToolAlias, split_mcp_name
-from hookline.settings.definitions import HookRegistryEntry, Origin, Words, parse_hooks
 from hookline.settings.jsonc import (
     Document,
     Path,
@@ -25,16 +25,95 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, Layer
-from hookline.wire.hooks import LAYER_ORDER, CommandHook, HookConfig, HookSource, HttpHook
-
-_KEYS = frozenset(
-    {"hooks", "env", "disableAllHooks", "allowManagedHooksOnly"}
-    | {"allowedHttpHookUrls", "httpHookAllowedEnvVars"}
+from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin
+from hookline.settings.reader import ObjectReader, Origin, parse_hooks
+from hookline.settings.types import Section
+from hookline.wire.hooks import (
+    KINDS,
+    LAYER_ORDER,
+    CommandHook,
+    HookConfig,
+    HookSource,
+    HttpHook,
+    Variables,
+    key,
+    keys_of,
 )
+
 _MANIFEST = os.path.join(".claude-plugin", "plugin.json")
 _DEFAULT_HOOKS = os.path.join("hooks", "hooks.json")
 _ROOT = "${CLAUDE_PLUGIN_ROOT}"
+# Beside the user's settings: where Claude Code keeps the plugins that it has installed.
+_INSTALLED = os.path.join("plugins", "installed_plugins.json")
+# What a file of a plugin's hooks may have beside its events.
+BESIDE_EVENTS = frozenset({"description", "$schema", "modules"})
+
+# Keys of Claude Code's hooks that change nothing here: of every type, and of each.
+_INERT_KEYS = frozenset({"statusMessage", "once"})
+_INERT_KEYS_OF: Mapping[str, frozenset[str]] = {
+    "command": frozenset({"shell", "rewakeMessage", "rewakeSummary"}),
+    "agent": frozenset({"prompt", "model"}),
+    "mcp_tool": frozenset({"server", "tool", "input"}),
+}
+# The keys that hooks of a type may have in Claude Code's settings.
+KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
+    name: _INERT_KEYS.union(
+        {"type"},
+        keys_of(KINDS.get(name, HookConfig), is_claude=True),
+        _INERT_KEYS_OF.get(name, ()),
+    )
+    for name in {**KINDS, **_INERT_KEYS_OF}
+}
+HOOK_KEYS = frozenset[str]().union(*KEYS_OF_KIND.values())
+
+
+class ClaudeSettings(Section, frozen=True, kw_only=True):
+    """The keys of Claude Code's settings that hookline reads."""
+
+    spoken: ClassVar[str] = "Claude Code's settings"
+    is_shared: ClassVar[bool] = True
+
+    hooks: Annotated[
+        Any, key("The hooks of each event.", loss="no hook in it runs", in_parts=True)
+    ] = UNSET
+    env: Annotated[
+        Variables,
+        key(
+            "Variables for hooks.",
+            must="a variable's name with a string, neither with NUL",
+        ),
+    ] = field(default_factory=dict)
+    disable_all_hooks: Annotated[
+        bool | UnsetType, key("True runs no hooks of Claude Code's settings.", loss="the hooks run")
+    ] = UNSET
+    allow_managed_hooks_only: Annotated[
+        bool,
+        key(
+            "True runs only managed hooks.",
+            loss="hooks of others run too",
+        ),
+    ] = False
+    allowed_http_hook_urls: Annotated[
+        tuple[str, ...] | UnsetType,
+        key(
+            "Patterns of the only URLs that http hooks may call.",
+            each=True,
+            loss="http hooks may call any URL",
+        ),
+    ] = UNSET
+    http_hook_allowed_env_vars: Annotated[
+        tuple[str, ...] | UnsetType,
+        key(
+            "The only variables that headers of http hooks may name.",
+            each=True,
+            loss="headers may name any variable",
+        ),
+    ] = UNSET
+
+    enabled_plugins: Annotated[
+        Mapping[str, Any],
+        key("The installed plugins that are switched on; those of the user's settings count."),
+    ] = field(default_factory=dict)
 
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,21 +135,22 @@ def read_claude_layer(
 ) -> Layer:
     """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
     managed: no other layer can disable them."""
-    words = Words(value, origin)
-    words.problems += (p for p in origin.duplicate_keys() if p.path[0] in _KEYS)
-    words.report_slips((), "claude", _KEYS)
-    is_off = words.find_switch(("disableAllHooks",))
-    only_managed = source is HookSource.SYSTEM and words.find_switch(("allowManagedHooksOnly",))
+    known = keys_of(ClaudeSettings)
+    reader = ObjectReader(origin, source, DIALECTS["claude"])
+    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in known)
+    settings = reader.read(ClaudeSettings, value)
 
-    def find_list(key: str) -> tuple[str, ...] | None:
+    def find_list(name: str, names: tuple[str, ...] | UnsetType) -> tuple[str, ...] | None:
         # A malformed list allows nothing, rather than more than was meant.
-        return words.find_names((key,)) if value.get(key) is not None else None
+        unset = None if value.get(name) is None else ()
+        return unset if names is UNSET else names
 
     rules = ClaudeRules(
-        env=dict(_read_env(words)),
-        only_managed=only_managed or False,
-        urls=find_list("allowedHttpHookUrls"),
-        header_env=find_list("httpHookAllowedEnvVars"),
+        # Those of OpenTelemetry are for Claude Code itself, and kept from its hooks.
+        env={name: settings.env[name] for name in settings.env if not name.startswith("OTEL_")},
+        only_managed=source is HookSource.SYSTEM and settings.allow_managed_hooks_only,
+        urls=find_list("allowedHttpHookUrls", settings.allowed_http_hook_urls),
+        header_env=find_list("httpHookAllowedEnvVars", settings.http_hook_allowed_env_vars),
     )
     parsed = parse_hooks(
         value.get("hooks"),
@@ -83,25 +163,51 @@ def read_claude_layer(
     if source is HookSource.SYSTEM:
         managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
         entries = tuple(map(_replace_hook, entries, managed))
+    is_off = settings.disable_all_hooks
     return Layer(
         source=source,
         entries=entries,
-        enabled=None if is_off is None else not is_off,
+        enabled=None if is_off is UNSET else not is_off,
         rules=rules,
-        problems=(*words.problems, *parsed.problems),
+        plugins=_find_installed(settings, reader) if source is HookSource.USER else (),
+        problems=(*reader.problems, *parsed.problems),
     )
 
 
-def _read_env(words: Words) -> Iterator[tuple[str, str]]:
-    for name, value in (words.find(("env",), dict, "an object of strings") or {}).items():
-        if name.startswith("OTEL_"):  # for Claude Code itself, and kept from its hooks
+def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[NamedPlugin, ...]:
+    """Find the folders of the installed plugins that the user's settings switch on."""
+    names = [name for name, is_on in settings.enabled_plugins.items() if is_on]
+    if not names or reader.origin.directory is None:
+        return ()
+    registry = os.path.join(reader.origin.directory, _INSTALLED)
+    try:
+        found = read_settings_file(registry)
+        plugins = None if found is None else found[1].value.get("plugins")
+    except SettingsFileError as error:
+        reader.problems.append(error.problem)
+        return ()
+    named: list[NamedPlugin] = []
+    for name in names:
+        path: Path = ("enabledPlugins", name)
+        folder = _find_install(plugins.get(name) if isinstance(plugins, dict) else None)
+        if folder is None:
+            message = "is switched on, and not installed"
+            reader.report(path, "not-run", message, "none of its hooks run")
             continue
-        is_usable = name and "=" not in name and "\0" not in name
-        if is_usable and isinstance(value, str) and "\0" not in value:
-            yield name, value
-        else:
-            message = "must be a variable's name with a string, neither with NUL"
-            words.report(("env", name), "bad-field", message)
+        files = (os.path.join(folder, each) for each in (_MANIFEST, _DEFAULT_HOOKS))
+        # Many plugins have no hooks at all.
+        if not os.path.isdir(folder) or any(map(os.path.exists, files)):
+            named.append((folder, reader.origin.problem(path, "bad-plugin", "")))
+    return tuple(named)
+
+
+def _find_install(installs: Any) -> str | None:
+    """Return the folder of an installed plugin: the user's own, before that of a project."""
+    listed = installs if isinstance(installs, list) else [installs]
+    known = [each for each in listed if isinstance(each, dict)]
+    known = [each for each in known if isinstance(each.get("installPath"), str)]
+    known.sort(key=lambda each: each.get("scope", "user") != "user")
+    return known[0]["installPath"] if known else None
 
 
 def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
@@ -158,21 +264,25 @@ def read_plugin(
         if not os.path.isdir(root):
             raise _PluginError(f"{folder} is not a folder", "name the folder of a plugin")
         document = _read_plugin_file(root, manifest)
-        described = {} if document is None else document.value
-        data = _find_data_folder(described.get("name") or os.path.basename(root))
-        said = described.get("hooks")
-        if document is None or said is None:
-            hooks = _read_plugin_file(root, default)
-            if hooks is not None:
-                add(default, hooks, (), hooks.value)
-            elif document is None:
-                message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
-                raise _PluginError(message, "name the folder of a plugin")
-            return Plugin(tuple(layers), tuple(files), (), tuple(places))
     except _PluginError as error:
         report(error)
         return Plugin((), tuple(files), tuple(problems))
-    for index, each in enumerate(said) if isinstance(said, list) else ((None, said),):
+    described = {} if document is None else document.value
+    data = _find_data_folder(described.get("name") or os.path.basename(root))
+    try:
+        hooks = _read_plugin_file(root, default)
+        if hooks is not None:
+            add(default, hooks, (), hooks.value)
+        elif document is None:
+            message = f"{folder} has neither {_MANIFEST} nor {_DEFAULT_HOOKS}"
+            raise _PluginError(message, "name the folder of a plugin")
+    except _PluginError as error:
+        report(error)
+    # What the manifest names is read beside the default file.
+    named = described.get("hooks")
+    if document is None or named is None:
+        return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
+    for index, each in enumerate(named) if isinstance(named, list) else ((None, named),):
         base: Path = ("hooks",) if index is None else ("hooks", index)
         at = Origin(manifest, document).problem(base, "bad-plugin", "")
         try:
@@ -184,6 +294,8 @@ def read_plugin(
                 raise _PluginError(message, "correct it", at)
             relative = each.removeprefix(_ROOT).lstrip("/") if each.startswith(_ROOT) else each
             file = os.path.normpath(os.path.join(root, relative))
+            if file == default and hooks is not None:
+                continue
             files[file] = None
             hooks = _read_plugin_file(root, file, at)
             if hooks is None:
@@ -225,14 +337,19 @@ def _read_plugin_hooks(
     tools: Mapping[str, ToolAlias] | None,
 ) -> Layer:
     """Read the hooks in an object of a plugin: they are under ``hooks``, or the object itself."""
+    base = origin.base
     if "hooks" in value:
         raw, origin = value["hooks"], msgspec.structs.replace(origin, base=(*origin.base, "hooks"))
     else:
-        raw = {key: each for key, each in value.items() if key not in ("description", "$schema")}
+        raw = {name: each for name, each in value.items() if name not in BESIDE_EVENTS}
     parsed = parse_hooks(raw, source=source, origin=origin, dialect=DIALECTS["claude"], tools=tools)
-    return Layer(
-        source=source, entries=parsed.entries, rules=ClaudeRules(), problems=parsed.problems
-    )
+    problems = parsed.problems
+    if value.get("modules"):
+        message = "modules: hook modules (mods) run inside Claude Code only"
+        remedy = "write a command hook for what they guard"
+        at = msgspec.structs.replace(origin, base=base)
+        problems += (at.problem(("modules",), "not-run", message, "they are not run", remedy),)
+    return Layer(source=source, entries=parsed.entries, rules=ClaudeRules(), problems=problems)
 
 
 def _find_data_folder(name: object) -> str | None:

@@ -1,7 +1,7 @@
 """JSON Schema of settings, events and answers, and the same as rows for the reference.
 
-All of it is made from the types in ``settings/types.py``, ``schema/events.py`` and
-``wire/inputs.py``. Firing an event loads none of this.
+All of it is made from the types in ``settings/types.py``, ``wire/hooks.py``, ``schema/events.py``
+and ``wire/inputs.py``. Firing an event loads none of this.
 """
 
 import re
@@ -13,8 +13,9 @@ import msgspec
 from hookline._support.nearest import nearest
 from hookline.errors import UnknownEventError
 from hookline.settings.schema.events import CLAUDE_EVENTS, INPUTS, MODEL_MEANINGS, make_output_type
-from hookline.settings.types import KINDS, Hooks, Settings
+from hookline.settings.types import Hooks, Settings
 from hookline.wire.events import HookEventName
+from hookline.wire.hooks import KINDS, keys_of
 
 __all__ = [
     "CLAUDE_EVENTS",
@@ -124,9 +125,9 @@ def describe_settings() -> tuple[Key, ...]:
     root, defs = _make_components(Settings)
     events = "|".join(HookEventName)
     kinds: dict[str, list[str]] = {}
-    for hook in KINDS:
-        for key in hook.__struct_encode_fields__:
-            kinds.setdefault(key, []).append(str(hook.__struct_config__.tag))
+    for name, hook in KINDS.items():
+        for key in keys_of(hook):
+            kinds.setdefault(key, []).append(name)
     found: dict[str, Key] = {}
     for path, node, is_required in _find_properties(root, defs):
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
@@ -137,7 +138,7 @@ def describe_settings() -> tuple[Key, ...]:
         above, _, key = path.rpartition(".")
         if above == "hooks.EVENT[].hooks[]":
             if key == "type":
-                kind = _list_words([_write_json(k.__struct_config__.tag) for k in KINDS])
+                kind = _list_words([_write_json(name) for name in KINDS])
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
@@ -184,7 +185,10 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
     order of the type, and their meanings."""
     (root, *_), defs = msgspec.json.schema_components(types, ref_template=_REFERENCE + "{name}")
     meanings = {kind.__name__: fields for kind, fields in MODEL_MEANINGS.items()}
-    meanings |= {kind.__name__: {"type": _TYPE_OF_HOOK} for kind in KINDS}
+    meanings |= {kind.__name__: {"type": _TYPE_OF_HOOK} for kind in KINDS.values()}
+    for hook in KINDS.values():
+        if hook.__name__ in defs:
+            defs[hook.__name__]["properties"] = _keep_declared(hook, defs)
     for kind in filter(is_typeddict, types):
         # msgspec sorts the fields of a TypedDict.
         properties = defs[kind.__name__]["properties"]
@@ -202,10 +206,28 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
     return root, defs
 
 
+def _keep_declared(hook: type[msgspec.Struct], defs: dict[str, Schema]) -> Schema:
+    """Return the properties of a hook that settings write. The engine adds others, and has null for
+    what is left out."""
+    kept: Schema = {}
+    for name, node in defs[hook.__name__]["properties"].items():
+        branches = [each for each in node.get("anyOf", ()) if each.get("type") != "null"]
+        if name == "type" or name in keys_of(hook):
+            if node.get("default", 0) in (None, ""):
+                node = {key: held for key, held in node.items() if key != "default"}
+            if len(branches) == 1:
+                node = {**branches[0], **{k: held for k, held in node.items() if k != "anyOf"}}
+            kept[name] = node
+        else:
+            for each in (node, *branches):
+                defs.pop(each.get("$ref", "").removeprefix(_REFERENCE), None)
+    return kept
+
+
 def _finish_schema(node: Any) -> Any:
     """Return the schema for users: without keys that only the reference reads, and with hooks
     chosen by their type, so that a validator names the mistake instead of "none of three fits"."""
-    if isinstance(node, list):
+    if isinstance(node, list | tuple):
         return [_finish_schema(each) for each in node]
     if not isinstance(node, dict):
         return node

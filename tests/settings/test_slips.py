@@ -9,22 +9,19 @@ from msgspec import Struct
 
 from hookline import Config, HookSystem, InvalidHookError
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS
-from hookline.dialects.claude.settings import _KEYS
-from hookline.settings.definitions import _KNOWN
-from hookline.settings.jsonc import Path
-from hookline.settings.policykeys import _CONSEQUENCES, Place, decides_policy, find_misread
-from hookline.settings.reader import _SECTIONS, read_layer
+from hookline.dialects.claude.settings import ClaudeSettings
+from hookline.settings.reader import read_layer
+from hookline.settings.slips import find_slip
 from hookline.settings.types import (
-    KINDS,
     Definition,
-    Hook,
+    Hooks,
+    HooksConfig,
+    Security,
     Settings,
     Tools,
     find_sections,
-    keys_of,
 )
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import KINDS, CommandHook, HookConfig, HookSource, Redaction, keys_of
 from tests.cli.command import hookline
 from tests.harness.scratch import Project
 
@@ -118,48 +115,51 @@ def test_a_slip_in_claude_codes_settings_is_one_too(value: dict[str, Any], said:
 
 
 @pytest.mark.parametrize(
-    ("key", "place", "consequence"),
+    ("key", "kind", "consequence"),
     [
-        ("sequentail", "definition", "no hook sees what the one before it changed"),
-        ("If", "hook", "the hook runs on every call that it matches"),
-        ("Managed", "hook", "others can disable the hook"),
-        ("allowed_env_vars", "registered", "no header gets a variable"),
-        ("Strict", "settings", "a hook that cannot answer lets the agent go on"),
-        ("Disabled", "hooks", "it disables no hook"),
-        ("Enabled", "hooksConfig", "it switches nothing"),
-        ("enable_hooks", "tools", "it switches nothing"),
-        ("hooks_config", "settings", "it switches nothing"),
-        ("Claude", "settings", "it switches nothing"),
-        ("Plugins", "settings", "no hook of a plugin runs"),
-        ("Security", "settings", "the environment of hooks is not redacted"),
-        ("private_hook_hosts", "security", "a project's hooks reach no private host"),
-        ("Allowed", "redaction", "these variables are redacted"),
-        ("allow_managed_hooks_only", "claude", "hooks of others run too"),
-        ("allowed_http_hook_urls", "claude", "http hooks may call any URL"),
-        ("http_hook_allowed_env_vars", "claude", "headers may name any variable"),
+        ("sequentail", Definition, "no hook sees what the one before it changed"),
+        ("If", HookConfig, "the hook runs on every call that it matches"),
+        ("Managed", CommandHook, "others can disable the hook"),
+        ("allowed_env_vars", HookConfig, "no header gets a variable"),
+        ("Strict", Settings, "a hook that cannot answer lets the agent go on"),
+        ("Disabled", Hooks, "it disables no hook"),
+        ("Enabled", HooksConfig, "it switches nothing"),
+        ("enable_hooks", Tools, "it switches nothing"),
+        ("hooks_config", Settings, "it switches nothing"),
+        ("Claude", Settings, "it switches nothing"),
+        ("Plugins", Settings, "no hook of a plugin runs"),
+        ("Security", Settings, "the environment of hooks is not redacted"),
+        ("private_hook_hosts", Security, "a project's hooks reach no private host"),
+        ("Allowed", Redaction, "these variables are redacted"),
+        ("allow_managed_hooks_only", ClaudeSettings, "hooks of others run too"),
+        ("allowed_http_hook_urls", ClaudeSettings, "http hooks may call any URL"),
+        ("http_hook_allowed_env_vars", ClaudeSettings, "headers may name any variable"),
     ],
 )
-def test_a_slip_says_what_happens_without_the_key(key: str, place: Place, consequence: str) -> None:
-    misread = find_misread(key, place, is_claude=key == "If")
-    assert misread is not None
-    assert (misread.consequence, misread.is_here) == (consequence, True)
+def test_a_slip_says_what_happens_without_the_key(
+    key: str, kind: type[Struct], consequence: str
+) -> None:
+    slip = find_slip(key, kind, is_claude=key == "If")
+    assert slip is not None
+    assert (slip.consequence, slip.is_here) == (consequence, True)
 
 
 @pytest.mark.parametrize(
-    ("key", "place", "said"),
+    ("key", "kind", "spoken"),
     [
-        ("Claude", "settings", "the settings"),
-        ("disableAllHook", "claude", "Claude Code's settings"),
-        ("block", "redaction", "security.environmentVariableRedaction"),
-        ("matchers", "definition", "a definition"),
-        ("onfailure", "registered", "a hook"),
-        ("Disabled", "hooksConfig", "hooksConfig"),
+        ("Claude", Settings, "the settings"),
+        ("disableAllHook", ClaudeSettings, "Claude Code's settings"),
+        ("block", Redaction, "security.environmentVariableRedaction"),
+        ("matchers", Definition, "a definition"),
+        ("onfailure", CommandHook, "a hook"),
+        ("Disabled", HooksConfig, "hooksConfig"),
+        ("private_hook_hosts", Security, "security"),
     ],
 )
-def test_a_slip_names_the_object_that_it_is_in(key: str, place: Place, said: str) -> None:
-    misread = find_misread(key, place)
-    assert misread is not None
-    assert misread.message == f"is not a key of {said}"
+def test_a_slip_names_the_object_that_it_is_in(key: str, kind: type[Struct], spoken: str) -> None:
+    slip = find_slip(key, kind)
+    assert slip is not None
+    assert slip.message == f"is not a key of {spoken}"
 
 
 @pytest.mark.parametrize(
@@ -188,21 +188,15 @@ def test_an_object_of_a_thousand_keys_keeps_nobody_busy() -> None:
     assert len(problems({"hooks": on(hook=keys)})) < 60
 
 
-def test_the_keys_that_need_no_look_are_those_of_the_schema() -> None:
-    hooks = keys_of(Hook).union({"type"}, *map(keys_of, KINDS))
-    # Claude Code's are told by check.
-    assert _KNOWN["hook"] - hooks == {"statusMessage", "once", "shell", "asyncRewake"}
-    assert _KNOWN["registered"] - _KNOWN["hook"] == {"function"}
-    assert (_KNOWN["hook"] & hooks, _KNOWN["definition"]) == (hooks, keys_of(Definition))
-    sections: dict[Path, type[Struct]] = {(): Settings, ("tools",): Tools, **dict(find_sections())}
-    assert {path: known for path, _, known in _SECTIONS} == {
-        path: keys_of(kind) for path, kind in sections.items()
-    }
-    places = {place: known for _, place, known in _SECTIONS} | _KNOWN
-    places |= {"hooks": DIALECTS["native"].reserved_keys, "claude": _KEYS}
-    for place, known in places.items():
-        assert not [key for key in known if find_misread(key, place)], place
-        assert {key for key in _CONSEQUENCES if decides_policy(key, place)} <= known, place
+def test_no_declared_key_is_a_slip() -> None:
+    kinds: list[type[Struct]] = [Settings, Hooks, Definition, Tools, *KINDS.values()]
+    kinds += [kind for _, kind in find_sections()]
+    for kind in kinds:
+        assert not [key for key in keys_of(kind) if find_slip(key, kind)], kind
+    claudes: list[type[Struct]] = [Definition, ClaudeSettings, *KINDS.values()]
+    for kind in claudes:
+        keys = keys_of(kind, is_claude=True)
+        assert not [key for key in keys if find_slip(key, kind, is_claude=True)], kind
 
 
 _PROBE = """
@@ -211,7 +205,7 @@ from hookline import Config
 hook = {"type": "command", "command": "true", "onFailure": "block", "timeout": 5000, "name": "x"}
 settings = {"BeforeTool": [{"matcher": "x", "sequential": True, "hooks": [hook]}], "required": []}
 assert not Config(hooks=settings).get_settings().problems
-assert not {"hookline.settings.policykeys", "difflib"} & set(sys.modules)
+assert not {"hookline.settings.slips", "difflib"} & set(sys.modules)
 """
 
 

@@ -1,0 +1,129 @@
+"""Finds what an unknown key of settings was meant to be: one that decides policy, misspelt or in
+the wrong object.
+
+A guard with ``onfailure`` fails open, as only ``onFailure`` is read, so such keys are reported
+wherever settings are read. This module is imported at the first unknown key.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from hookline._support.nearest import did_you_mean, is_slip, only_one
+from hookline.settings.types import Definition, Hookline, Hooks, HooksConfig, Settings
+from hookline.wire.hooks import KINDS, HookConfig, Key, Redaction, keys_of
+
+# Objects in which keys of the others are looked for, and what to do with such a key.
+_REMEDIES: Mapping[type[msgspec.Struct], str] = {
+    Settings: "write it at the top of the settings",
+    Hooks: 'write it into "hooks"',
+    Definition: 'write it in a definition, beside its "hooks"',
+    HookConfig: 'write it into each hook that is in "hooks"',
+}
+_CLAUDE_OBJECTS = (Definition, HookConfig)
+_WITH_STRAYS = frozenset({*_REMEDIES, HooksConfig, Hookline})
+_NO_CONDITION = "native hooks have no condition: look at tool_input in the script"
+_SPOKEN: Mapping[type[msgspec.Struct], str] = {
+    Settings: "the settings",
+    Hooks: "hooks",
+    HooksConfig: "hooksConfig",
+    Redaction: "security.environmentVariableRedaction",
+    Definition: "a definition",
+    HookConfig: "a hook",
+}
+
+
+class Slip(NamedTuple):
+    """A key that nothing reads but that was probably meant to decide policy: the message, what
+    happens without it and what to do. ``meant`` is the key that decides policy, ``is_here`` whether
+    it belongs in the same object."""
+
+    meant: str
+    is_here: bool
+    message: str
+    consequence: str
+    remedy: str
+
+    @property
+    def loses_hooks(self) -> bool:
+        """True if it holds hooks, which are lost with it."""
+        return self.meant == "hooks"
+
+
+def speak_of(kind: type[msgspec.Struct]) -> str:
+    """Return the name of an object in messages."""
+    spoken = getattr(kind, "spoken", "") or kind.__name__.lower()
+    return _SPOKEN.get(_place_of(kind), spoken)
+
+
+def find_slip(
+    key: str,
+    kind: type[msgspec.Struct],
+    *,
+    is_claude: bool = False,
+    is_registered: bool = False,
+) -> Slip | None:
+    """Return what an unknown key of an object was meant to be; None if it was not meant to decide
+    policy. ``is_claude`` is for Claude Code's settings, ``is_registered`` for a hook of code."""
+    place = _place_of(kind)
+    here = _find_policy(place, is_claude=is_claude)
+    strays: dict[str, tuple[type[msgspec.Struct], Key]] = {}
+    for other in _CLAUDE_OBJECTS if is_claude else _REMEDIES:
+        if place in _WITH_STRAYS and other is not place:
+            found = _find_policy(other, is_claude=True)
+            strays |= {name: (other, each) for name, each in found.items() if each.rules.stray}
+    if place is HookConfig and not is_claude:
+        strays["if"] = (HookConfig, keys_of(HookConfig, is_claude=True)["if"])
+    strays = {name: stray for name, stray in strays.items() if name not in here}
+    names = (*here, *strays)
+    # An exact match comes before any misspelling.
+    meant = key if key in strays else next((name for name in names if is_slip(key, name)), None)
+    if meant is None and not getattr(kind, "is_shared", False):
+        meant = only_one(key, names)
+    if meant is None or key in here:
+        return None
+    message = f"is not a key of {speak_of(kind)}"
+    if meant in here:
+        return Slip(meant, True, message, here[meant].rules.loss, did_you_mean([meant]))
+    home, stray = strays[meant]
+    remedy = _explain_home(meant, home, place, is_claude=is_claude, is_registered=is_registered)
+    if meant != key:
+        remedy = f"it is spelt {meant}: {remedy}"
+    return Slip(meant, False, message, stray.rules.loss, remedy)
+
+
+def _explain_home(
+    name: str,
+    home: type[msgspec.Struct],
+    place: type[msgspec.Struct],
+    *,
+    is_claude: bool,
+    is_registered: bool,
+) -> str:
+    """Say what to do with a key that belongs in another object."""
+    if name == "if" and not is_claude:
+        return _NO_CONDITION
+    if is_registered and home is Definition:
+        return f"pass {name}=… beside the hook"
+    if is_registered and home is Settings:
+        return f"pass {name}=True to what loads the hooks"
+    if home is Hooks and place in _CLAUDE_OBJECTS:
+        listed = "disabled" if name == "enabled" else name
+        return f'name the hook in "hooks": {{"{listed}": […]}}'
+    return _REMEDIES[home]
+
+
+def _place_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    return HookConfig if issubclass(kind, HookConfig) else kind
+
+
+def _find_policy(kind: type[msgspec.Struct], *, is_claude: bool) -> dict[str, Key]:
+    """Return the keys of an object that decide policy; those of hooks of all types."""
+    kinds = KINDS.values() if kind is HookConfig else (kind,)
+    return {
+        name: key
+        for each in kinds
+        for name, key in keys_of(each, is_claude=is_claude).items()
+        if key.rules.loss
+    }

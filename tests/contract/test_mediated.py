@@ -54,7 +54,7 @@ def is_uuid4(text: str) -> bool:
 
 
 @pytest.mark.requirement("DELTA-HEVT-001", "DELTA-HEVT-002", "DELTA-HBUS-001")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 async def test_a_request_for_each_event_is_routed_to_its_hooks_and_answered(
     tmp_path: Path, answers: Answers, firing: Firing
 ) -> None:

@@ -27,7 +27,7 @@ def is_denied(processed: ProcessedHookResult) -> bool:
     return processed.success and output is not None and output.is_blocking_decision()
 
 
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 def test_without_a_loop_every_event_is_fired_and_answered(tmp_path: Path, firing: Firing) -> None:
     system = make(tmp_path)
     seen: list[Json] = []

@@ -49,7 +49,7 @@ def payload(event: HookEventName, given: Json) -> Any:
 
 
 @pytest.mark.requirement("INV-6")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 def test_base_fields_come_first_then_the_events_own_in_order(firing: Firing) -> None:
     built = payload(firing.event, firing.payload)
     own = {name: value for name, value in built.items() if name not in BASE}

@@ -55,7 +55,7 @@ def is_valid(event: HookEventName, value: object) -> bool:
 
 
 @pytest.mark.requirement("DELTA-HPAY-005")
-@pytest.mark.parametrize("events", FIRINGS, ids=label)
+@pytest.mark.parametrize("firing", FIRINGS, ids=label)
 def test_a_payload_with_what_its_event_requires_is_valid(firing: Firing) -> None:
     assert is_valid(firing.event, firing.payload)
 

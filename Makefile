@@ -175,6 +175,6 @@ $(LOWEST)/.dev: pyproject.toml tools/lowest.py
 	@test -x $(LOWEST)/bin/pip || $(PYTHON) -m venv --clear $(LOWEST)
 	@echo 'installing the lowest releases into $(LOWEST)'
 	@$(PYTHON) tools/lowest.py pyproject.toml > $(LOWEST)/constraints.txt
-	@$(LOWEST)/bin/python $(PIP_FLAGS) $(LOWEST)/constraints.txt hatchling setuptools
+	@$(LOWEST)/bin/python $(PIP_FLAGS) $(LOWEST)/constraints.txt hatchling 'setuptools>=77'
 	@$(LOWEST)/bin/python $(PIP_FLAGS) $(LOWEST)/constraints.txt --no-build-isolation -e '.[genai,nats,watch,dev]'
 	@touch $@

@@ -5,25 +5,11 @@ import sys
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
 from hookline import Config, HookSystem, InvalidHookError
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS
-from hookline.dialects.claude.settings import _KEYS
-from hookline.settings.definitions import _KNOWN
-from hookline.settings.jsonc import Path
-from hookline.settings.policykeys import _CONSEQUENCES, Place, decides_policy, find_misread
-from hookline.settings.reader import _SECTIONS, read_layer
-from hookline.settings.types import (
-    KINDS,
-    Definition,
-    Hook,
-    Settings,
-    Tools,
-    find_sections,
-    keys_of,
-)
+from hookline.settings.policykeys import Place, find_misread
+from hookline.settings.reader import read_layer
 from hookline.wire.hooks import HookSource
 from tests.cli.command import hookline
 from tests.harness.scratch import Project
@@ -186,23 +172,6 @@ def test_hooks_under_a_misspelt_key_are_hooks_that_are_missing(value: dict[str, 
 def test_an_object_of_a_thousand_keys_keeps_nobody_busy() -> None:
     keys = {f"onFailur{number}": 1 for number in range(1000)}
     assert len(problems({"hooks": on(hook=keys)})) < 60
-
-
-def test_the_keys_that_need_no_look_are_those_of_the_schema() -> None:
-    hooks = keys_of(Hook).union({"type"}, *map(keys_of, KINDS))
-    # Claude Code's are told by check.
-    assert _KNOWN["hook"] - hooks == {"statusMessage", "once", "shell", "asyncRewake"}
-    assert _KNOWN["registered"] - _KNOWN["hook"] == {"function"}
-    assert (_KNOWN["hook"] & hooks, _KNOWN["definition"]) == (hooks, keys_of(Definition))
-    sections: dict[Path, type[Struct]] = {(): Settings, ("tools",): Tools, **dict(find_sections())}
-    assert {path: known for path, _, known in _SECTIONS} == {
-        path: keys_of(kind) for path, kind in sections.items()
-    }
-    places = {place: known for _, place, known in _SECTIONS} | _KNOWN
-    places |= {"hooks": DIALECTS["native"].reserved_keys, "claude": _KEYS}
-    for place, known in places.items():
-        assert not [key for key in known if find_misread(key, place)], place
-        assert {key for key in _CONSEQUENCES if decides_policy(key, place)} <= known, place
 
 
 _PROBE = """

@@ -8,10 +8,19 @@ TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py tests/test_mu
 BIN := $(VENV)/bin
 # Hundreds of attacks on reviews, each with processes of its own.
 ATTACKS := tests/trust/attacks
+# What "make coverage" runs: all of the suite, or COVERED=tests/bus.
+COVERED ?= tests $(TOOLS:%=--ignore=%)
+# What uses the packages that hookline depends on.
+CORE := tests/_support tests/agent tests/bus tests/conformance tests/contract tests/dialects tests/e2e \
+  tests/pipeline tests/settings tests/trace tests/translate tests/wire tests/test_hooks.py
 # Frameworks and model SDKs: heavy, and only their own tests need them.
 ADAPTERS := .venv-adapters
 # The site and what is published.
 DOCS := .venv-docs
+# A second type checker, with a Node of its own.
+TYPES := .venv-types
+# The lowest releases that pyproject.toml allows.
+LOWEST := .venv-lowest
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
 # The suite starts the command thousands of times, and where PYTHONDONTWRITEBYTECODE is set each of
@@ -24,8 +33,8 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test checks suite test-attacks test-tools test-adapters suite-adapters test-browser browser check \
-  check-adapters wheel docs docs-serve dist bench bench-peer soak soak-bus clean
+.PHONY: demo test checks suite test-attacks test-tools test-adapters suite-adapters test-types test-lowest test-browser browser check \
+  check-adapters coverage wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
@@ -55,6 +64,19 @@ suite-adapters: $(ADAPTERS)/.dev $(VENV)/.dev
 	$(ADAPTERS)/bin/$(COMPILE)
 	$(ADAPTERS)/bin/python -m pytest -n 3 --dist worksteal tests/adapters
 	$(BIN)/python -m pytest -n 3 --dist worksteal tests/adapters/genai  # with its newest release
+
+test-types: $(TYPES)/.dev  ## whether a user's type checker knows the whole type of every public name
+	@$(TYPES)/bin/python tools/public_types.py
+
+test-lowest: $(LOWEST)/.dev  ## the core of the suite with the lowest releases that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(CORE)
+
+coverage: $(VENV)/.dev  ## what no test enters, processes included, into build/coverage/html; takes long
+	rm -rf build/coverage && mkdir -p build/coverage
+	-$(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal $(COVERED)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage html -q
+	$(BIN)/python -m coverage report
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
 	$(BIN)/python -m pytest tests/browser
@@ -106,7 +128,7 @@ soak-bus: $(VENV)/.dev  ## 10,000 requests over NATS while servers, workers and 
 	$(BIN)/python tools/soak_bus/run.py
 
 clean:
-	rm -rf $(VENV) $(ADAPTERS) $(DOCS) build dist .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) $(DOCS) $(TYPES) $(LOWEST) build dist .hypothesis
 	find . -type d \( -name __pycache__ -o -name '.*_cache' \) -prune -exec rm -rf {} +
 
 # The demo needs neither the model SDK nor the tools, so a first look does not wait for them.
@@ -139,4 +161,20 @@ $(DOCS)/.dev: pyproject.toml constraints-docs.txt $(VENV)/.run
 	@echo 'installing the tools of the site into $(DOCS)'
 	@$(PIP_DOCS) hatchling
 	@$(PIP_DOCS) --no-build-isolation -e '.[docs]'
+	@touch $@
+
+$(TYPES)/.dev: pyproject.toml constraints.txt
+	@test -x $(TYPES)/bin/pip || $(PYTHON) -m venv --clear $(TYPES)
+	@echo 'installing basedpyright into $(TYPES)'
+	@$(TYPES)/bin/python $(PIP_FLAGS) constraints.txt hatchling
+	@$(TYPES)/bin/python $(PIP_FLAGS) constraints.txt --no-build-isolation -e . basedpyright pytest typing_extensions types-regex
+	@touch $@
+
+# The packages that users have are the lowest; the tools are what pip finds.
+$(LOWEST)/.dev: pyproject.toml tools/lowest.py
+	@test -x $(LOWEST)/bin/pip || $(PYTHON) -m venv --clear $(LOWEST)
+	@echo 'installing the lowest releases into $(LOWEST)'
+	@$(PYTHON) tools/lowest.py pyproject.toml > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python $(PIP_FLAGS) $(LOWEST)/constraints.txt hatchling 'setuptools>=77'
+	@$(LOWEST)/bin/python $(PIP_FLAGS) $(LOWEST)/constraints.txt --no-build-isolation -e '.[genai,nats,watch,dev]'
 	@touch $@

@@ -81,7 +81,7 @@ class UnknownEventError(HooklineError):
 
     def __init__(self, name: object, nearest: Iterable[str] = ()) -> None:
         self.name = name
-        self.nearest = tuple(nearest)
+        self.nearest: tuple[str, ...] = tuple(nearest)
         hint = did_you_mean(self.nearest)
         super().__init__(f"{name!r} is not a hook event{hint and f'; {hint}'}")
 

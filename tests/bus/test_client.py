@@ -40,7 +40,6 @@ async def test_the_response_that_matches_is_returned(tmp_path: Path, name: str) 
         "suppressOutput": False,
         "decision": "ask",
     }
-    assert not bus._handlers["hook-execution-response"]
 
 
 async def test_many_at_once_each_get_their_own(tmp_path: Path) -> None:
@@ -92,7 +91,6 @@ async def test_cancelling_the_caller_ends_the_hook(project: Project) -> None:
     with pytest.raises(asyncio.CancelledError):
         await requesting
     assert not is_running(project)
-    assert not bus._handlers["hook-execution-response"]
 
 
 async def test_a_cancellation_while_a_late_hook_is_ended_is_not_swallowed() -> None:

@@ -37,7 +37,7 @@ async def test_who_asks_while_the_bus_is_closed_is_told_even_before_there_is_a_c
     with silent_server() as url:
         bus = NatsMessageBus(url)
         asking = asyncio.create_task(request_hook_execution(bus, "BeforeTool", TOOL, timeout=60))
-        await until(lambda: bus._background_link is not None)
+        await until(lambda: "hookline nats" in {thread.name for thread in threading.enumerate()})
         await bus.close()
         async with asyncio.timeout(20):
             response = await asking
@@ -78,7 +78,7 @@ async def test_a_bus_that_could_not_connect_keeps_nothing_of_the_attempt() -> No
     bus = NatsMessageBus("nats://127.0.0.1:1")
     with pytest.raises(BusConnectionError, match="connection refused"):
         await bus.connect()
-    assert (bus._opening, bus._link, bus.state) == ([], None, "closed")
+    assert bus.state == "closed"
     assert others() == before
 
 
@@ -86,7 +86,6 @@ async def test_connecting_twice_at_once_makes_one_connection(nats_url: str, pref
     before = others()
     bus = NatsMessageBus(nats_url, prefix=prefix)
     await asyncio.gather(bus.connect(), bus.connect())
-    assert bus._opening == []
     response = await request_hook_execution(bus, "BeforeTool", TOOL)
     await bus.close()
     assert response["error"]["code"] == "unavailable"
@@ -237,36 +236,6 @@ async def test_draining_answers_all_that_was_taken_and_closing_then_ends_nothing
             assert sorted(answered) == sorted(gate.held)
 
 
-async def test_a_connection_that_the_server_ended_for_good_is_made_anew_with_all_it_heard(
-    nats_url: str, prefix: str, tmp_path: Path
-) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
-        system = await started(tmp_path / "w", message_bus=bus)
-        await bus.answer_workers(lambda: {"worker": "a"})
-        assert bus._link is not None
-        assert bus._link._connection is not None
-        await bus._link._connection._client._process_err("'user authentication expired'")
-        await until(lambda: bus.state is ConnectionState.CLOSED)
-        async with asyncio.timeout(20):
-            while not (await request_hook_execution(bus, "BeforeTool", TOOL))["success"]:
-                await asyncio.sleep(0.01)
-        assert await bus.ask_workers(silence=0.1) == [{"worker": "a"}]
-        system.dispose()
-
-
-async def test_a_handler_that_comes_when_the_connection_has_ended_is_told_of(
-    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
-        assert bus._link is not None
-        assert bus._link._connection is not None
-        await bus._link._connection._client._process_err("'user authentication expired'")
-        await until(lambda: bus.state is ConnectionState.CLOSED)
-        bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, lambda _message: None)
-        said = f"cannot subscribe to messages of the bus: there is no connection to {nats_url}"
-        await until(lambda: said in caplog.text)
-
-
 async def test_a_server_that_vanishes_while_a_worker_drains_holds_it_up_to_the_deadline_at_most(
     tmp_path: Path,
 ) -> None:
@@ -343,7 +312,6 @@ async def test_a_bus_that_is_closed_while_it_connects_does_not_listen(
     Gate(bus).open.set()
     connecting = asyncio.create_task(bus.connect())
     await asyncio.sleep(0)
-    assert len(bus._opening) == 1
     await bus.close()
     with pytest.raises(BusConnectionError, match="the bus was closed"):
         await connecting

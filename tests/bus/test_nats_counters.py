@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from hookline.bus.nats.client import _read_headers
 from hookline.bus.nats.intake import Counters, ServingOptions
 
 
@@ -67,26 +64,3 @@ def test_only_the_last_answers_count_for_latencies() -> None:
     answers = [({"success": True}, 9.0)] + [({"success": True}, 0.001)] * 2048
     assert counted(*answers)["latency_ms"]["max"] == 1.0
     assert counted(*answers)["answered"] == 2049
-
-
-@pytest.mark.parametrize(
-    ("raw", "headers"),
-    [
-        (b"", None),
-        (b"NATS/1.0 503\r\n\r\n", {"Status": "503"}),
-        (b"NATS/1.0 503 No Responders\r\n\r\n", {"Status": "503"}),
-        (b"NATS/1.0\r\na: b\r\nStatus: 503\r\n\r\n", {"a": "b", "Status": ""}),
-        (b"NATS/1.0\r\n a :  b:c \r\n\r\n", {"a": "b:c", "Status": ""}),
-    ],
-)
-def test_headers_are_lines_of_a_name_and_a_value(raw: bytes, headers: Any) -> None:
-    assert _read_headers(raw) == headers
-
-
-def test_of_headers_four_kilobytes_are_read() -> None:
-    start = b"NATS/1.0\r\nlast: "
-    exact = _read_headers(start + b"x" * (4096 - len(start)))
-    longer = _read_headers(start + b"x" * 5000)
-    assert exact == longer
-    assert exact is not None
-    assert len(exact["last"]) == 4096 - len(start)

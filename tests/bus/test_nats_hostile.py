@@ -139,22 +139,6 @@ async def test_a_deadline_is_a_time_and_none_is_too_far_off(
     assert len(gate.held) == (code is None)
 
 
-async def test_a_worker_gives_up_in_an_hour_what_has_a_deadline_in_years(
-    nats_url: str, prefix: str
-) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
-        Gate(bus)
-        await until_served(me, prefix)
-        body = json.dumps(request("BeforeTool", TOOL)).encode()
-        headers = {"Hookline-Deadline": "999999999999999"}
-        await me.publish(f"{prefix}.request.BeforeTool", body, headers=headers)
-        await until(lambda: bus.serving_status()["running"] == 1)
-        assert bus._link is not None
-        assert bus._link.intake is not None
-        [held] = bus._link.intake._tasks.values()
-        assert 3599 < held.expires - held.arrived < 3601
-
-
 async def test_headers_without_end_are_not_read_to_the_end(nats_url: str, prefix: str) -> None:
     async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
         gate = Gate(bus)
@@ -399,25 +383,6 @@ async def test_a_status_that_is_too_long_to_send_is_told(
         await bus.answer_workers(lambda: {"name": "x" * 2_000_000})
         assert await bus.ask_workers(wait=0.05) == []
     assert "this worker's status could not be sent: nats: maximum payload exceeded" in caplog.text
-
-
-async def test_the_workers_have_answered_when_they_are_silent_or_when_there_are_none(
-    nats_url: str, prefix: str
-) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as bus, raw(nats_url) as me:
-        assert bus._link is not None
-        assert bus._link._connection is not None
-        client = bus._link._connection._client
-        before = len(client._receivers), len(client._subs)
-
-        async def talk(message: Any) -> None:
-            await message.respond(b"1")
-
-        async with asyncio.timeout(20):
-            assert await bus.ask_workers(wait=60, silence=60) == []
-            await listen(me, f"{prefix}.stats", talk)
-            assert await bus.ask_workers(wait=60, silence=0.05) == [1]
-        assert (len(client._receivers), len(client._subs)) == before
 
 
 async def test_workers_that_never_stop_talking_are_heard_for_so_long(

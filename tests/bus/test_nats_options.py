@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.bus.nats import BusConnectionError, NatsMessageBus
+from hookline.bus.nats import BusConnectionError
 from hookline.bus.nats.options import make_connection_options, read_url_options
 
 
@@ -48,13 +48,6 @@ def test_what_stands_behind_the_question_mark_are_options() -> None:
     assert read_url_options("nats://u:p@a?name=me@work")[1] == {"name": "me@work"}
     with pytest.raises(BusConnectionError, match=r"a \? before the @"):
         read_url_options("nats://u:p?x@a")
-
-
-def test_keywords_go_before_the_options_of_a_url() -> None:
-    bus = NatsMessageBus.from_url("nats://host?prefix=team&name=mine", name="yours")
-    assert bus._options.name == "yours"
-    assert bus._subjects.prefix == "team"
-    assert bus.address == "nats://host"
 
 
 def test_a_certificate_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:

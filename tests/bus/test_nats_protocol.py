@@ -1,19 +1,13 @@
 """Where the limits of a message are: what is exactly at one passes, and one more does not."""
 
-import asyncio
 import json
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookline.bus.nats import BusConnectionError, NatsMessageBus
-from hookline.bus.nats.client import NatsClient
-from hookline.bus.nats.connection import Connection, ConnectionState
-from hookline.bus.nats.intake import Counters, Intake, ServingOptions
-from hookline.bus.nats.options import ConnectionOptions
 from hookline.bus.nats.protocol import (
     Held,
     Incoming,
@@ -192,94 +186,3 @@ async def test_a_response_that_fills_the_servers_payload_is_sent_and_one_byte_mo
     assert fits["success"] is True
     assert too_long["error"]["code"] == "response_failed"
     assert "2001 bytes" in too_long["error"]["message"]
-
-
-PUBLISHED = len(b"PUB a  1\r\nx\r\n")
-
-
-@pytest.mark.parametrize(
-    ("pending", "payload", "problem"),
-    [
-        (PUBLISHED, 1, None),
-        (PUBLISHED - 1, 1, "outbound buffer limit exceeded"),
-        (PUBLISHED, 0, "maximum payload exceeded"),
-    ],
-)
-async def test_what_fits_exactly_is_kept_until_the_server_is_back(
-    pending: int, payload: int, problem: str | None
-) -> None:
-    client = NatsClient()
-    client._flush_queue = asyncio.Queue()
-    client._flush_queue.put_nowait(asyncio.Future())
-    client._max_pending_size, client._max_payload = pending, payload
-    expected = pytest.raises(BusConnectionError, match=problem) if problem else nullcontext()
-    with expected:
-        await client.send("a", b"x")
-    assert client.pending_data_size == (0 if problem else PUBLISHED)
-
-
-async def test_waits_between_attempts_double_after_each_round_of_the_servers() -> None:
-    options = ConnectionOptions(servers=("a", "b"), reconnect_wait=1.0, max_reconnect_wait=6.0)
-    connection = Connection(options, lambda _state: None)
-    chosen = [connection._choose_server(["a", "b"], {}) for _ in range(8)]
-    assert [server for server, _wait in chosen] == ["a", "b"] * 4
-    for (_server, wait), most in zip(chosen, (1, 1, 2, 2, 4, 4, 6, 6), strict=True):
-        assert most / 2 <= wait <= most
-
-
-async def test_a_connection_that_fails_to_close_is_told_and_counts_as_closed(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail() -> None:
-        raise OSError("stuck")
-
-    states: list[str] = []
-    connection = Connection(ConnectionOptions(servers=("nats://a",)), states.append)
-    connection.state = ConnectionState.CONNECTED
-    monkeypatch.setattr(connection._client, "end", fail)
-    await connection.close()
-    assert states == ["closed"]
-    assert "closing the connection to nats://a failed: stuck" in caplog.text
-
-
-async def test_a_message_that_its_receiver_fails_on_is_told_and_ends_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(_incoming: Incoming) -> None:
-        raise RuntimeError("odd")
-
-    client = NatsClient()
-    client._receivers[1] = fail
-    await client._process_msg(1, b"p.request", b"", b"", b"")
-    assert "a message on b'p.request' could not be received" in caplog.text
-
-
-@pytest.mark.parametrize("state", [ConnectionState.CONNECTED, ConnectionState.CONNECTING])
-async def test_the_end_of_a_connection_is_told_unless_it_was_never_made(
-    caplog: pytest.LogCaptureFixture, state: ConnectionState
-) -> None:
-    states: list[str] = []
-    connection = Connection(ConnectionOptions(servers=("nats://a",)), states.append)
-    connection.state = state
-    await connection._handle_end()
-    is_told = "the connection to nats://a has ended: it was closed" in caplog.text
-    assert (is_told, states) == ((True, ["closed"]) if state == "connected" else (False, []))
-
-
-async def test_a_response_that_cannot_be_sent_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    async def execute(_message: Any) -> None: ...
-
-    connection = Connection(ConnectionOptions(servers=("nats://a",)), lambda _state: None)
-    connection._client._max_payload = 0
-    intake = Intake(
-        connection,
-        make_subjects("p"),
-        ServingOptions(),
-        Counters(),
-        execute=execute,
-        is_wanted=lambda: True,
-    )
-    await intake._send_response("", {})
-    assert caplog.text == ""
-    await intake._send_response("reply", {})
-    assert "a response could not be sent: nats: maximum payload exceeded" in caplog.text

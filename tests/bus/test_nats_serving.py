@@ -15,7 +15,6 @@ from nats.aio.client import Client
 
 from hookline.bus import MessageBusType, request_hook_execution
 from hookline.bus.nats import BusConnectionError, NatsMessageBus, ServingOptions
-from hookline.bus.nats.intake import Intake
 from tests.bus.answers import request
 from tests.eleven import Json, command, on_every_event, started, until
 from tests.harness.scratch import Project
@@ -244,12 +243,6 @@ async def test_a_worker_of_all_events_and_one_of_some_share_their_requests(
     assert all(counts)
 
 
-def intake_of(bus: NatsMessageBus) -> Intake:
-    assert bus._link is not None
-    assert bus._link.intake is not None
-    return bus._link.intake
-
-
 async def test_draining_finishes_its_whole_backlog_and_takes_nothing_new(
     nats_url: str, prefix: str
 ) -> None:
@@ -260,7 +253,8 @@ async def test_draining_finishes_its_whole_backlog_and_takes_nothing_new(
             asyncio.create_task(request_hook_execution(asking, "BeforeTool", TOOL))
             for _ in range(3)
         ]
-        await until(lambda: len(intake_of(bus)._backlog) == 2)
+        await asyncio.sleep(0.5)  # those that came before the worker stepped aside come again
+        await until(lambda: bus.serving_status()["waiting"] == 2)
         draining = asyncio.create_task(bus.drain())
         late = await until_unavailable(asking)
         # Past the time after which a worker that does not drain hands back what waits.
@@ -371,15 +365,6 @@ async def test_a_handler_that_answers_twice_sends_the_caller_its_first_answer_al
         for subscription in (inbox, stray):
             await subscription.unsubscribe()
     assert [answer["output"]["totalDuration"] for answer in (first, second)] == [1, 2]
-
-
-async def test_a_request_that_no_handler_answers_is_forgotten_at_its_deadline(
-    nats_url: str, prefix: str
-) -> None:
-    async with NatsMessageBus(nats_url, prefix=prefix) as bus:
-        bus.subscribe(REQUEST, lambda _message: None)
-        await request_hook_execution(bus, "BeforeTool", TOOL, timeout=0.05)
-        await until(lambda: intake_of(bus)._unanswered == {})
 
 
 @pytest.mark.parametrize("remembered", [1, 2])

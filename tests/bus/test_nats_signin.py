@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import nats
 import nkeys  # type: ignore[import-untyped]
 import pytest
 from cryptography import x509
@@ -18,7 +17,6 @@ from cryptography.x509.oid import NameOID
 
 from hookline.bus import request_hook_execution
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus, tls_context
-from tests.eleven import until
 from tests.natsserver import NatsServer, nats_server
 
 PASSWORD = 'authorization { user: "me", password: "p@ss/word" }\n'
@@ -116,31 +114,6 @@ def test_a_file_that_cannot_sign_in_is_refused_with_the_remedy(
     file.write_text(content)
     with pytest.raises(BusConnectionError, match=r"mine has no .*; .*`n\w+ .*` writes"):
         NatsMessageBus.from_url(f"nats://127.0.0.1:1?{kind}={file}")
-
-
-async def test_a_file_that_is_broken_while_the_server_is_away_is_read_again_when_it_is_whole(
-    tmp_path: Path,
-) -> None:
-    seed = nkeys.encode_seed(b"7" * 32, nkeys.PREFIX_BYTE_USER)
-    public = nkeys.from_seed(bytearray(seed)).public_key.decode()
-    file = tmp_path / "user.nk"
-    file.write_bytes(seed)
-    config = f'authorization {{ users: [ {{ nkey: "{public}" }} ] }}\n'
-    with nats_server(tmp_path / "nats", config) as server:
-        async with NatsMessageBus(server.url, nkey=file, max_reconnect_wait=0.1) as bus:
-            server.stop()
-            await until(lambda: bus.state is ConnectionState.RECONNECTING)
-            file.write_text("broken")
-            server.start()
-            await until(lambda: isinstance(_trouble(bus), nats.errors.Error))
-            file.write_bytes(seed)
-            await until(lambda: bus.state is ConnectionState.CONNECTED)
-
-
-def _trouble(bus: NatsMessageBus) -> object:
-    assert bus._link is not None
-    assert bus._link._connection is not None
-    return bus._link._connection._trouble
 
 
 async def test_permissions_that_are_missing_are_told(

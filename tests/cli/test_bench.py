@@ -1,6 +1,5 @@
 """``hookline bench``: how long a hook takes, and what of it is start-up."""
 
-import io
 import os
 import re
 import sys
@@ -9,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.bench import Runs, _show_times, baseline_of
-from hookline.cli.screen import Screen
+from hookline.cli.bench import baseline_of
 from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, EVERY_VERB, command_hook, hookline, on_terminal, settings
 from tests.cli.conftest import Call
@@ -160,29 +158,6 @@ def test_what_is_warned_of_is_told_once(call: Call, scan: Project) -> None:
     assert done.status == 0
     assert done.err.startswith("warning: scan: ")
     assert done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("warm", "is_warm", "said"),
-    [
-        (800.0, False, '80% of what it takes cold; "warm": true in its settings turns it on'),
-        (801.0, False, "80% of what it takes cold"),
-        (800.0, True, "80% of what it takes cold"),
-    ],
-)
-def test_a_hook_is_to_be_kept_warm_if_that_saves_a_fifth(
-    warm: float, is_warm: bool, said: str
-) -> None:
-    found = {
-        name: Runs((time,), {}, ())
-        for name, time in (("cold", 1000.0), ("warm", warm), ("start-up", 0.5))
-    }
-    hook, stream = CommandHook(name="h", command="x", warm=is_warm), io.StringIO()
-    _show_times(Screen(stream, None), hook, found, 0.0005, "python3 -c pass")
-    _titles, cold, _warm, start, _share, last = stream.getvalue().splitlines()
-    assert cold.split() == ["cold", *["1000", "ms"] * 5]
-    assert start.split() == ["start-up", *["0.5", "ms"] * 5]
-    assert last == f"warm it takes {said}"
 
 
 @pytest.mark.parametrize(

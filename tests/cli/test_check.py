@@ -12,8 +12,6 @@ import pytest
 
 from hookline._support.places import user_config_dir
 from hookline.check import RULE_MEANINGS
-from hookline.check.fixes import Change
-from hookline.cli.check import _describe_lines
 from hookline.cli.screen import width_of
 from hookline.trust.store import TrustStore
 from tests.cli.command import (
@@ -110,20 +108,6 @@ def test_fix_mends_what_is_certain_shows_it_and_says_what_is_left(flawed: Projec
     )
     assert (flawed.path / "hooks/scan.sh").read_bytes() == b"#!/bin/sh\nexit 0\n"
     assert "// what we guard" in (flawed.path / ".hookline/settings.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "mode", "lines"),
-    [
-        (b"a\n", b"a\n", 0o755, ["mode 644 -> 755"]),
-        (b"a\r\n", b"a\n", 0o644, ["line ends of 1 line: CRLF -> LF"]),
-        (b"a\nb\n", b"a\nc\n", 0o644, ["@@ -1,2 +1,2 @@", " a", "-b", "+c"]),
-    ],
-)
-def test_a_change_is_described_by_what_is_another(
-    before: bytes, after: bytes, mode: int, lines: list[str]
-) -> None:
-    assert [*_describe_lines(Change("f", False, before, after, 0o644, mode))] == lines
 
 
 def test_a_diff_changes_nothing(flawed: Project, call: Call) -> None:

@@ -1,6 +1,5 @@
 """``hookline demo``: the first thing a newcomer sees, so all of it is pinned."""
 
-import io
 import json
 import os
 import re
@@ -13,10 +12,10 @@ import pytest
 from hookline.agent import ScriptedProvider
 from hookline.agent.loop import Agent
 from hookline.agent.turns import FunctionCall
-from hookline.cli.demo import PROJECT, PROMPT, _show_step, make_watched_agent, scripted_model
+from hookline.cli.demo import PROJECT, PROMPT, make_watched_agent, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools, describe
-from hookline.cli.screen import Screen, width_of
+from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,
@@ -270,14 +269,6 @@ def test_the_tools_write_and_read_up_to_a_length(tmp_path: Path) -> None:
         "properties": {"url": {"type": "string"}},
         "required": ["url"],
     }
-
-
-@pytest.mark.parametrize("length", [300, 301])
-def test_a_long_text_of_a_step_is_cut(length: int) -> None:
-    stream = io.StringIO()
-    _show_step(Screen(stream, None), Step("the model answers:", "x" * length, (), ()), 3)
-    shown = "x" * 300 + "…" * (length - 300)
-    assert stream.getvalue() == f"\n3. the model answers:\n   {shown}\n"
 
 
 def test_a_kept_demo_is_a_project_that_works(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.fire import _find_changed_fields
 from tests.cli.command import answer, command_hook, hookline, settings, timeless
 from tests.cli.conftest import Call
 from tests.harness.scratch import Project
@@ -254,27 +253,6 @@ def test_changes_to_a_model_call_are_shown(
     fields = f'{{"model_request": {request}, "model_response": {parts}}}'
     done = call("fire", event, "--input", fields, *options)
     assert f"  {line}\n" in done.out
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "changed"),
-    [
-        ({"model": "a", "x": 1}, {"model": "b", "x": 1}, ["model"]),
-        (
-            {"config": {"t": 1, "k": 1}},
-            {"config": {"t": 2, "k": 1, "p": 0}},
-            ["config.t", "config.p"],
-        ),
-        ({}, {"config": {"t": 1}}, ["config.t"]),
-        ({"config": {"t": 1}}, {}, ["config.t"]),
-        ({"config": [1]}, {"config": {"t": 1}}, ["config"]),
-        ({"tools": {"a": 1}}, {"tools": {"a": 2}}, ["tools"]),
-    ],
-)
-def test_the_fields_of_a_request_that_differ_are_named(
-    before: dict[str, Any], after: dict[str, Any], changed: list[str]
-) -> None:
-    assert _find_changed_fields(before, after) == changed
 
 
 def test_every_failure_is_on_stderr_and_the_others_count(project: Project) -> None:

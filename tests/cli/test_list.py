@@ -3,18 +3,12 @@
 import json
 import os
 import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hookline._support.places import system_settings_file
-from hookline.cli.list import _make_rows
-from hookline.pipeline.registry import HookRegistryEntry
-from hookline.trace.queries import Outcome
-from hookline.wire.events import HookEventName
-from hookline.wire.hooks import CommandHook
 from tests.cli.command import ESCAPE, command_hook, hookline, on_terminal, settings, timeless
 from tests.cli.conftest import Call
 from tests.cli.test_imports import loaded
@@ -325,28 +319,6 @@ def test_the_document_has_the_arguments_and_the_description_of_a_hook(
         *("scan", ["--all"], "finds keys"),
     )
     assert not {"async", "plugin", "url", "prompt", "if", "why"} & found.keys()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.1, "just now"),
-        (1, "1 second ago"),
-        (59, "59 seconds ago"),
-        (60, "1 minute ago"),
-        (7200, "2 hours ago"),
-        (86_400, "1 day ago"),
-    ],
-)
-def test_how_long_ago_a_hook_ran_is_said_in_one_unit(seconds: float, said: str) -> None:
-    ended = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
-    hook = CommandHook(name="h", command="x")
-    entry = HookRegistryEntry(
-        event=HookEventName.SESSION_END, hook=hook, matches=lambda _: True, file="/f", line=1
-    )
-    outcome = Outcome(id="1", time=ended, decision="allow", reason="", duration_ms=5)
-    *_, (title, word, text) = _make_rows(entry, None, outcome, "")
-    assert (title[0], word[0], text) == ("  last run", "allow", (f"{said}, 5 ms", "faint"))
 
 
 @pytest.mark.parametrize("length", [200, 201])

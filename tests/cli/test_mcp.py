@@ -1,12 +1,10 @@
 """``hookline mcp``: its command line; what it does in between is in tests/service/mcp."""
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from hookline.cli.mcp import _identify, _read_header, _read_pattern
 from tests.cli.command import command_hook, hookline, settings
 from tests.cli.test_imports import loaded
 from tests.harness.scratch import Project
@@ -111,35 +109,3 @@ def test_it_loads_neither_a_broker_nor_the_bus(project: Project) -> None:
     modules = loaded(project, "mcp", "--", "true")
     assert modules.isdisjoint({"nats", "httpx", "mcp", "hookline.bus", "hookline.service.worker"})
     assert "hookline.service.mcp.proxy" in modules
-
-
-@pytest.mark.parametrize(
-    ("text", "header"),
-    [
-        (" X-Key : a: b ", ("X-Key", "a: b")),
-        ("Authorization: Bearer $TOKEN", ("Authorization", "Bearer s3")),
-        ("Authorization: Bearer ${TOKEN}!", ("Authorization", "Bearer s3!")),
-    ],
-)
-def test_a_header_has_the_values_of_its_variables(
-    text: str, header: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOKEN", "s3")
-    assert _read_header(text) == header
-
-
-def test_hooks_read_where_a_server_is_but_no_password_of_it() -> None:
-    started = _identify(None, None, ["bin/files", "--all"])
-    assert (started.name, started.fallback) == (None, "files")
-    assert started.place == {"command": "bin/files", "args": ["--all"], "cwd": os.getcwd()}
-    named = _identify("notes", "http://example.org/mcp?key=s3", [])
-    assert (named.name, named.fallback) == ("notes", "example.org")
-    assert named.place.keys() == {"url"}
-    assert "s3" not in str(named.place["url"])
-
-
-def test_a_pattern_must_match_the_whole_name_of_a_tool() -> None:
-    allows = _read_pattern("read_.*|list")
-    assert [allows(name) for name in ("read_file", "list", "list_all", "unread_x")] == [
-        *(True, True, False, False),
-    ]

@@ -51,7 +51,7 @@ class Chat:
         history: Sequence[Turn] = (),
     ) -> None:
         self._hooks = hooks_of(hooks)
-        self.provider = provider
+        self.provider: ModelProvider = provider
         self._model_config = model_config
         self._tools = tools
         self._display = display

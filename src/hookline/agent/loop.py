@@ -99,7 +99,7 @@ class Agent:
         self._ended = False
         self._opening: list[str] = []
         self.exports: dict[str, str] = {}
-        self.chat = Chat(
+        self.chat: Chat = Chat(
             self._hooks,
             provider,
             tools=tuple(self._tools.values()),

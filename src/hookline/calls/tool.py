@@ -208,13 +208,15 @@ class ToolGate:
         self._firing = firing
         self._call = call
         self._opened = time.perf_counter()
-        self.name = call.name
+        self.name: str = call.name
         self.before = before
         self.input = tool_input
         self.asks = asks
         if refusal is not None and before.context and not before.stopped:
             refusal = with_text(refusal, f"\n\n{before.context}")
-        self.refusal = refusal if refusal is None else _add_message(refusal, before)
+        if refusal is not None:
+            refusal = _add_message(refusal, before)
+        self.refusal: ToolResult | None = refusal
 
     @property
     def is_rewritten(self) -> bool:

@@ -29,7 +29,7 @@ class TranscriptWriter:
         cwd: str | os.PathLike[str],
         tools: Mapping[str, ToolAlias] | None = None,
     ) -> None:
-        self.path = os.path.abspath(path)
+        self.path: str = os.path.abspath(path)
         self._session_id = session_id
         self._cwd = os.path.abspath(cwd)
         self.tools = tools

@@ -23,8 +23,6 @@ class EventName(StrEnum):
 class HookEventName(EventName):
     """The names of the events, as scripts and settings spell them."""
 
-    __hash__ = str.__hash__
-
     BEFORE_TOOL = "BeforeTool"
     AFTER_TOOL = "AfterTool"
     BEFORE_AGENT = "BeforeAgent"

@@ -15,22 +15,12 @@ from pydantic import BaseModel
 from hookline import Hooks, add_context, replace_result, stop
 from hookline.adapters.adk import HooklinePlugin
 from hookline.adapters.adk.modelcalls import (
-    ANSWER_TOOL,
-    _allow_answer,
-    _check_answer,
-    _read_answer,
-    _show_answer,
-    _with_answer_call,
     hold_back,
     mend_output,
 )
-from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark
+from hookline.adapters.adk.runs import ModelStep, Run, ToolStep
 from hookline.adapters.adk.toolcalls import (
     ToolCalls,
-    _describe_server,
-    _find_call,
-    _find_question,
-    _read_record,
 )
 from hookline.adapters.adk.turns import read_prompt
 from hookline.adapters.gates import Conversation
@@ -42,12 +32,6 @@ RESULT = types.Part(function_response=types.FunctionResponse(id="1", name="f", r
 def called(id: str, name: str = "f") -> Event:
     part = types.Part(function_call=types.FunctionCall(id=id, name=name, args={"x": 1}))
     return Event(author="root", content=types.Content(role="model", parts=[part]))
-
-
-def asked(id: str) -> Event:
-    event = Event(author="root", actions=EventActions())
-    event.actions.requested_tool_confirmations = {id: "sure?"}  # type: ignore[dict-item]
-    return event
 
 
 @pytest.mark.parametrize(
@@ -88,53 +72,6 @@ def context_of(*events: Event, id: str | None = "1") -> Any:
     return SimpleNamespace(function_call_id=id, session=SimpleNamespace(events=[*events]))
 
 
-def test_the_question_about_a_call_comes_after_the_call() -> None:
-    call, question, other = called("1"), asked("1"), asked("2")
-    assert _find_question(context_of(call, question, other)) is question
-    assert _find_question(context_of(question, call, other)) is None
-    assert _find_question(context_of(other)) is None
-    assert _find_question(context_of(question, called("2"))) is question
-
-
-def test_a_call_is_found_again_by_its_id() -> None:
-    first, second, other = called("1"), called("1"), called("2")
-    assert _find_call(context_of(first, second, other)) is second
-    assert _find_call(context_of(other)) is None
-    nameless = Event(author="root", content=types.Content(parts=[SAID]))
-    assert _find_call(context_of(nameless, called(""), id=None)) is None
-
-
-@pytest.mark.parametrize(
-    ("calls", "record"),
-    [({"1": {"a": 1}}, {"a": 1}), ({"2": {"a": 1}}, None), ({"1": "a"}, None), ("a", None)],
-)
-def test_what_hooks_answered_is_read_from_the_question(calls: Any, record: Any) -> None:
-    question = asked("1")
-    mark(question, calls=calls)
-    assert _read_record(question, context_of()) == record
-
-
-@pytest.mark.parametrize(
-    ("params", "described"),
-    [
-        (
-            SimpleNamespace(server_params=SimpleNamespace(command="npx", args=["-y", "x"], cwd="")),
-            {"server_name": "npx -y x", "command": "npx", "args": ["-y", "x"]},
-        ),
-        (SimpleNamespace(command="npx"), {"server_name": "npx", "command": "npx"}),
-        (SimpleNamespace(url="https://x/"), {"server_name": "https://x/", "url": "https://x/"}),
-        (None, {"server_name": ""}),
-    ],
-)
-def test_hooks_are_told_the_server_of_an_mcp_tool(params: Any, described: Any) -> None:
-    manager = SimpleNamespace(_connection_params=params)
-    tool: Any = SimpleNamespace(
-        raw_mcp_tool=SimpleNamespace(name="look"), _mcp_session_manager=manager
-    )
-    assert _describe_server(tool) == {**described, "tool_name": "look"}
-    assert _describe_server(BaseTool(name="shell", description="")) is None
-
-
 @pytest.mark.parametrize(
     ("said", "result", "kept", "ends"),
     [
@@ -168,33 +105,6 @@ class Seat(BaseModel):
 def model_step(**agent: Any) -> ModelStep:
     held: Any = SimpleNamespace(**agent)
     return ModelStep(EventActions(), LlmRequest(), held)
-
-
-def test_an_answer_is_stored_as_its_text_or_as_the_json_of_its_schema() -> None:
-    assert _read_answer(model_step(), '{"row": 3}') == '{"row": 3}'
-    with_schema = model_step(output_schema=Seat)
-    assert _read_answer(with_schema, '{"row": 3}') == {"row": 3}
-    assert _read_answer(with_schema, "so") is None
-
-
-@pytest.mark.parametrize(
-    ("schema", "text", "is_valid"),
-    [
-        (Seat, '{"row": 3}', True),
-        (Seat, '{"row": "x"}', False),
-        (list[Seat], '[{"row": 3}]', True),
-        (list[Seat], '{"row": 3}', False),
-        ({"type": "OBJECT"}, '{"row": "x"}', True),
-        ({"type": "OBJECT"}, "so", False),
-    ],
-    ids=str,
-)
-def test_a_text_must_match_the_schema_of_the_answer(schema: Any, text: str, is_valid: bool) -> None:
-    if is_valid:
-        _check_answer(schema, text)
-    else:
-        with pytest.raises(ValueError, match=r"row|Expecting|list|array"):
-            _check_answer(schema, text)
 
 
 def stored(step: ModelStep, run: Run, text: str, value: Any, own: str) -> Any:
@@ -231,45 +141,6 @@ def test_an_answer_that_the_next_node_has_read_is_told_if_hooks_changed_it(
     assert event.output == "so"
     assert "reads the unchanged answer" in caplog.text
     assert (run.stop is not None) == strict
-
-
-def test_the_tool_of_structured_answers_stays_allowed_beside_others() -> None:
-    def names_of(*names: str) -> Any:
-        calling = types.FunctionCallingConfig(allowed_function_names=[*names] or None)
-        config = types.GenerateContentConfig(
-            tool_config=types.ToolConfig(function_calling_config=calling)
-        )
-        _allow_answer(config)
-        assert config.tool_config is not None
-        held = config.tool_config.function_calling_config
-        return held and held.allowed_function_names
-
-    assert names_of("a") == ["a", ANSWER_TOOL]
-    assert names_of() is None
-    bare = types.GenerateContentConfig()
-    _allow_answer(bare)
-    assert bare.tool_config is None
-
-
-ANSWER = types.Part(function_call=types.FunctionCall(id="1", name=ANSWER_TOOL, args={"row": 3}))
-THOUGHT = types.Part(text="hm", thought=True)
-
-
-def test_a_structured_answer_is_shown_as_json_and_is_a_call_again() -> None:
-    own = types.Content(role="model", parts=[THOUGHT, ANSWER])
-    shown = _show_answer(own)
-    assert (shown.parts or [])[1].text == '{"row":3}'
-    plain = types.Content(role="model", parts=[THOUGHT, SAID])
-    assert _show_answer(plain) is plain
-    told = types.Part(text='well {"row": 4}')
-    left = _with_answer_call(types.Content(parts=[SAID, told, THOUGHT]), own).parts or []
-    assert [part.text for part in left] == ["so", "well ", None, "hm"]
-    call = left[2].function_call
-    assert call is not None
-    assert (call.id, call.name, call.args) == ("1", ANSWER_TOOL, {"row": 4})
-    for parts in ([], [THOUGHT], [types.Part(text="")]):
-        with pytest.raises(ValueError, match="its text is empty"):
-            _with_answer_call(types.Content(parts=parts), own)
 
 
 def test_a_chunk_that_is_held_back_quotes_nothing() -> None:

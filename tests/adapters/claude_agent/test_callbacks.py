@@ -1,6 +1,5 @@
 """What each callback answers, called as the SDK calls it, without the command line."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,7 +8,6 @@ from claude_agent_sdk import ClaudeAgentOptions, PermissionResultAllow
 
 from hookline import Hooks, add_context, allow, ask, combine, deny, rewrite, stop
 from hookline.adapters.claude_agent import events, hooked
-from hookline.adapters.claude_agent.events import _compare_lines, _keep_newest
 from tests.adapters.claude_agent.playing import note
 
 Fire = Callable[..., Awaitable[Any]]
@@ -230,37 +228,6 @@ async def test_a_replacement_that_claude_code_did_not_use_is_warned_of(
         read = {"tool_use_id": id, "tool_name": "Bash", "tool_response": shown}
         assert await fire("PostToolBatch", tool_calls=[read]) == {}
         assert ("did not use the result" in caplog.text) == (id == "2")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "shown", "taken"),
-    [
-        ("a\nb", "b\nc", "b\nc", True),
-        ("a\nb", "b\nc", "     1\tb\n     2\tc", True),
-        ("a\nb", "b\nc", "a\nb\nc", False),
-        ("a\nb", "b\nc", "b", False),
-        ("a\n\nb", "", "", True),
-        ("a", "", "a", False),
-    ],
-)
-def test_a_replacement_is_used_if_its_lines_are_read_and_the_old_ones_are_not(
-    old: str, new: str, shown: str, taken: bool
-) -> None:
-    assert _compare_lines(old, new).is_taken(shown) == taken
-
-
-@pytest.mark.parametrize(("extra", "gone"), [(0, {"x" * 499, "y" * 500}), (1, {"x" * 499})])
-def test_a_line_that_claude_code_cuts_is_not_looked_for(extra: int, gone: set[str]) -> None:
-    old = "x" * 499 + "\n" + "y" * (500 + extra)
-    assert _compare_lines(old, "").gone == gone
-
-
-def test_the_oldest_call_is_forgotten_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_MOST_CALLS", 2)
-    kept: Any = OrderedDict()
-    for id in "abc":
-        _keep_newest(kept, id, id)
-    assert list(kept) == ["b", "c"]
 
 
 async def test_the_session_that_was_unused_for_longest_is_forgotten(

@@ -12,7 +12,6 @@ from langchain_core.messages import (
     ToolCall,
     ToolMessage,
 )
-from langgraph.types import Command
 
 from hookline.adapters.langchain import stop_reason
 from hookline.adapters.langchain.marks import (
@@ -27,11 +26,6 @@ from hookline.adapters.langchain.marks import (
 )
 from hookline.adapters.langchain.toolcalls import (
     StoppedCalls,
-    _add_text,
-    _find_own_message,
-    _read_decision,
-    _read_value,
-    _replace_message,
 )
 
 USER, STOPPED = HumanMessage("go"), say("enough", {"stop": "enough"})
@@ -132,77 +126,4 @@ def test_a_thousand_stops_are_remembered() -> None:
     assert found == [None] + ["enough"] * 1000
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        (True, "approve"),
-        ("approve", "approve"),
-        ({"type": "edit"}, "edit"),
-        ([{"type": "respond"}, {"type": "approve"}], "respond"),
-        ({"decisions": [{"type": "approve"}]}, "approve"),
-        ({"decisions": []}, "reject"),
-        ([], "reject"),
-        (False, "reject"),
-        (None, "reject"),
-        (1, "reject"),
-        ("yes", "reject"),
-        ({"type": "whatever"}, "reject"),
-    ],
-)
-def test_only_what_says_yes_is_a_yes(value: Any, kind: str) -> None:
-    assert _read_decision(value)["type"] == kind
-
-
 OWN, OTHER = ToolMessage("a", tool_call_id="1"), ToolMessage("b", tool_call_id="2")
-NEW = ToolMessage("new", tool_call_id="1")
-
-
-@pytest.mark.parametrize(
-    ("value", "replaced"),
-    [
-        (OWN, NEW),
-        ([OTHER, OWN], [OTHER, NEW]),
-        (Command(update={"messages": [OTHER, OWN], "n": 1}), {"messages": [OTHER, NEW], "n": 1}),
-        (Command(update=[OWN]), [NEW]),
-    ],
-)
-def test_a_tools_own_message_is_replaced_wherever_it_is(value: Any, replaced: Any) -> None:
-    own = _find_own_message(value, "1")
-    assert own is OWN
-    made = _replace_message(value, own, NEW)
-    assert (made.update if isinstance(made, Command) else made) == replaced
-    assert _find_own_message(value, "3") is None
-
-
-def test_a_command_keeps_where_it_goes() -> None:
-    command = Command(graph=Command.PARENT, update=[OWN], goto="next")
-    made = _replace_message(command, OWN, NEW)
-    assert (made.graph, made.goto) == (Command.PARENT, "next")
-
-
-@pytest.mark.parametrize(
-    ("value", "read", "fails"),
-    [
-        (OWN, "a", False),
-        ([OWN, OTHER], "a\n\nb", False),
-        ([OTHER], "b", False),
-        (Command(update={"n": 1}, goto="next"), '{"update":{"n":1},"goto":"next"}', False),
-        (ToolMessage("a", tool_call_id="1", status="error"), "a", True),
-        (ToolMessage("b", tool_call_id="2", status="error"), "b", False),
-    ],
-)
-def test_hooks_read_what_a_tool_returned(value: Any, read: str, fails: bool) -> None:
-    result = _read_value("1", value)
-    assert (result.llm_content, result.error is not None) == (read, fails)
-
-
-@pytest.mark.parametrize(
-    ("content", "with_text"),
-    [
-        ("a", "a\n\nmore"),
-        ("", "more"),
-        ([{"type": "image"}], [{"type": "image"}, {"type": "text", "text": "more"}]),
-    ],
-)
-def test_a_text_is_added_to_any_content(content: Any, with_text: Any) -> None:
-    assert _add_text(ToolMessage(content, tool_call_id="1"), "more").content == with_text

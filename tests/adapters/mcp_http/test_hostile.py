@@ -16,7 +16,7 @@ import pytest
 
 from hookline._support.address import AddressError
 from hookline.service.mcp import http
-from hookline.service.mcp.connection import Answer, _explain
+from hookline.service.mcp.connection import Answer
 from hookline.service.mcp.http import HttpServer
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
 from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
@@ -342,26 +342,6 @@ async def test_a_body_of_exactly_the_limit_is_read_and_one_byte_more_is_not(
         too_large = await ask(server, "x", 2, size=1001)
     assert fits["result"] == {"ok": True}
     assert "more than 1000 bytes" in too_large["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (httpx.ConnectTimeout("secret"), "did not accept a connection in 10 s"),
-        (httpx.ConnectError("y" * 301), f"cannot be reached: {'y' * 300}"),
-        (httpx.WriteTimeout("secret"), "accepted no data for 60 s"),
-        (
-            httpx.RemoteProtocolError("secret"),
-            "violated HTTP, or closed the connection before its answer",
-        ),
-        (httpx.ReadError("secret"), "closed the connection"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_a_failed_exchange_is_explained_without_a_header_or_the_url(
-    error: httpx.HTTPError, said: str
-) -> None:
-    assert _explain(error) == said
 
 
 @pytest.mark.parametrize(

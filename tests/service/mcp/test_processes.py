@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookline.service.mcp.server import ServerGone
-from hookline.service.mcp.stdio import ServerNotStarted, StdioServer, _is_open
+from hookline.service.mcp.stdio import ServerNotStarted, StdioServer
 from tests.cli.command import answer, command_hook, settings
 from tests.harness.leaks import Watch
 from tests.harness.scratch import Project
@@ -244,15 +244,6 @@ def test_standard_input_may_be_a_file(project: Project) -> None:
         "id": 1,
         "result": {},
     }
-
-
-def test_a_descriptor_that_was_closed_is_known_as_closed() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        assert [_is_open(reading), _is_open(writing)] == [False, True]
-    finally:
-        os.close(writing)
 
 
 async def test_a_server_that_cannot_start_leaves_no_descriptor() -> None:

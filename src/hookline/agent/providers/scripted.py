@@ -29,7 +29,7 @@ class ScriptedProvider:
         summary: str | Callable[[Sequence[Turn]], str] = "(summary of the conversation so far)",
     ) -> None:
         self.model = model
-        self.conversation = GenAIConversation("camel", system_role=system_role)
+        self.conversation: GenAIConversation = GenAIConversation("camel", system_role=system_role)
         self.requests: list[Any] = []
         self._replies = list(replies)
         self.delay = delay

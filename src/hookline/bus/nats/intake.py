@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 _KINDS = ("request", "wait")
 # Seconds that a request waits here before it is handed back: the first time, and at most.
-_FIRST_STAY = 0.1
+FIRST_STAY = 0.1
 _LONGEST_STAY = 3.0
-_SWEEP_SECONDS = 0.1
-_RETURN_SECONDS = 0.5
+SWEEP_SECONDS = 0.1
+RETURN_SECONDS = 0.5
 _RECENT_ANSWERS = 2_048
 
 
@@ -229,8 +229,8 @@ class Intake:
         """If the server was lost, wait at most so long for it, and a moment longer for the callers:
         they lost it too, and must be back to receive anything. Return True if it is there."""
         is_back = self._connection.is_connected or await self._connection.wait_connected(seconds)
-        if is_back and self._connection.returned_within(_RETURN_SECONDS):
-            await asyncio.sleep(_RETURN_SECONDS)
+        if is_back and self._connection.returned_within(RETURN_SECONDS):
+            await asyncio.sleep(RETURN_SECONDS)
         return is_back
 
     def _receive_request(self, incoming: Incoming, *, may_wait: bool) -> None:
@@ -270,7 +270,7 @@ class Intake:
             self._update_server()
         elif len(self._backlog) < options.backlog:
             self._backlog.append(held)
-            stay = min(_FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
+            stay = min(FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
             loop.call_later(stay, hand_back_later)
             self._update_server()
         else:
@@ -316,7 +316,7 @@ class Intake:
         self._tasks[task] = held
         task.add_done_callback(self._finish_request)
         if self._sweeping is None:
-            self._sweeping = loop.call_later(_SWEEP_SECONDS, self._cancel_expired)
+            self._sweeping = loop.call_later(SWEEP_SECONDS, self._cancel_expired)
         if not self._has_place():
             self._update_server()
         return True
@@ -329,7 +329,7 @@ class Intake:
             if held.expires <= loop.time() and not task.cancelling():
                 task.cancel()
         again = bool(self._tasks) and not self._stopped
-        self._sweeping = loop.call_later(_SWEEP_SECONDS, self._cancel_expired) if again else None
+        self._sweeping = loop.call_later(SWEEP_SECONDS, self._cancel_expired) if again else None
 
     def _finish_request(self, task: "asyncio.Task[None]") -> None:
         held, loop = self._tasks.pop(task), asyncio.get_running_loop()

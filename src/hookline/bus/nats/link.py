@@ -35,7 +35,7 @@ from hookline.errors import HooklineError, message_of
 _FIRST_REST = 0.5
 _LONGEST_REST = 5.0
 # How long a request waits for a lost connection, from the moment of the loss.
-_GRACE_SECONDS = 2.0
+GRACE_SECONDS = 2.0
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 0.05
 # How many workers must answer "overloaded" before the caller gets that answer.
@@ -230,7 +230,7 @@ class Link:
         deadline = self.loop.time() + timeout
         until = int((time.time() + timeout) * 1000)
         body = encode_request(message)
-        grace = min(_GRACE_SECONDS, timeout)
+        grace = min(GRACE_SECONDS, timeout)
         if not connection.is_connected and not await connection.wait_connected(
             grace, since_lost=True
         ):
@@ -265,7 +265,7 @@ class Link:
             if response is None and subject is free:
                 subject = queue
             elif response is None:
-                if not connection.returned_within(_GRACE_SECONDS):
+                if not connection.returned_within(GRACE_SECONDS):
                     problem = f"no worker serves {message.get('eventName')} on this bus"
                     raise RequestFailed("unavailable", problem)
                 # The workers lost the server too, and may not be back yet.

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from hookline import Config, HookSystem, InvalidHookError
 from hookline._support.problem import Problem

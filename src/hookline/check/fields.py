@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from hookline._support.nearest import ask_which, only_one
+from hookline._support.problem import Problem
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.material import (
     Checked,
@@ -41,11 +42,9 @@ from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import (
     KINDS,
-    NOT_THE_PROJECT,
     CommandHook,
     HookConfig,
     HookSource,
-    Redaction,
     keys_of,
 )
 
@@ -440,32 +439,28 @@ def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
                 break
 
 
-# Settings that a project cannot decide, however deep, without the objects around them.
-_NOT_FOR_A_PROJECT: tuple[Path, ...] = tuple(
-    (*path, name)
-    for path, kind in _OBJECTS.items()
-    if kind is not Redaction
-    for name, key in keys_of(kind).items()
-    if key.rules.layers == NOT_THE_PROJECT and not getattr(key.section, "is_shared", False)
-)
+def check_unused(checked: Checked) -> Iterator[Finding]:
+    """Find what the engine leaves aside: keys that are not for their layer to set, and hooks that
+    only Claude Code runs."""
+    for problem in checked.problems:
+        if problem.kind == "overreach":
+            yield _warn_of(problem, "overreach", Severity.WARNING)
+        elif problem.kind == "not-run":
+            yield _warn_of(problem, "not-supported", Severity.WARNING)
 
 
-def check_overreach(checked: Checked) -> Iterator[Finding]:
-    """Find fields that count only in settings of a more trusted layer."""
-    for file in checked.files:
-        is_projects = file.source is HookSource.PROJECT and not file.is_claude
-        for path in _NOT_FOR_A_PROJECT:
-            if is_projects and file.value(path) is not None:
-                what = f"a project cannot decide {spoken(path)}; this is ignored"
-                remedy = "move it into the user's settings"
-                yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
-        for raw in find_raw_hooks(file):
-            if raw.config.get("managed") is True and file.source is not HookSource.SYSTEM:
-                what = "only the system's settings can make a hook managed; this is ignored"
-                where = (*raw.path, "managed")
-                yield file.finding(
-                    "overreach", Severity.WARNING, where, what, "remove it", at_key=True
-                )
+def _warn_of(problem: Problem, rule: str, severity: Severity) -> Finding:
+    return Finding(
+        kind=rule,
+        severity=severity,
+        message="; ".join(filter(None, (problem.message, problem.consequence))),
+        remedy=problem.remedy,
+        file=problem.file,
+        line=problem.line or 1,
+        column=problem.column or 1,
+        path=problem.path,
+        settings=problem.file,
+    )
 
 
 def check_prompts(checked: Checked) -> Iterator[Finding]:

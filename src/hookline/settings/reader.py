@@ -338,36 +338,33 @@ class ObjectReader:
     def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
         """Make a value from the declared keys of an object. What cannot be used is reported and
         taken out of ``chosen``; raises ValidationError as ``read`` does."""
+        keys = keys_of(kind, is_claude=self.is_claude)
         # The types of hooks have None for a key that is left out, but null is no value for it.
-        nulls_count = not issubclass(kind, HookConfig)
+        are_nulls_bad = issubclass(kind, HookConfig)
         try:
-            if not nulls_count and None in chosen.values():
+            if are_nulls_bad and None in chosen.values():
                 raise msgspec.ValidationError
             value = msgspec.convert(chosen, kind)
         except msgspec.ValidationError:
             needed = {f.encode_name for f in msgspec.structs.fields(kind) if f.required}
-            keys = keys_of(kind, is_claude=self.is_claude)
             for name in sorted(chosen, key=lambda name: name not in needed):
                 try:
-                    if chosen[name] is None and not nulls_count:
+                    if are_nulls_bad and chosen[name] is None:
                         raise msgspec.ValidationError
                     msgspec.convert(chosen[name], keys[name].type)
                 except msgspec.ValidationError as error:
                     if name in needed:
                         raise
-                    found = chosen.pop(name)
-                    kept = self._keep_good(name, keys[name], found, path, error)
-                    if kept is not None:
-                        chosen[name] = kept
+                    usable = self._keep_good(name, keys[name], chosen.pop(name), path, error)
+                    if usable is not None:
+                        chosen[name] = usable
             value = msgspec.convert(chosen, kind)
-        for name in [*chosen]:
-            key = keys_of(kind, is_claude=self.is_claude)[name]
-            if key.rules.layers in _REFUSED and key.section is None:
-                others = {each: found for each, found in chosen.items() if each != name}
-                without = msgspec.convert(others, kind)
-                if without != value and self._is_overreach(key, (*path, name)):
-                    value = without
-                    del chosen[name]
+        for name in [each for each in chosen if keys[each].rules.layers in _REFUSED]:
+            others = {each: held for each, held in chosen.items() if each != name}
+            without = msgspec.convert(others, kind)
+            is_leaf = keys[name].section is None
+            if is_leaf and without != value and self._is_overreach(keys[name], (*path, name)):
+                chosen, value = others, without
         return value
 
     def _is_overreach(self, key: Key, path: Path) -> bool:
@@ -438,8 +435,13 @@ class ObjectReader:
             is_registered = issubclass(kind, HookConfig) and not path
             slip = find_slip(key, kind, is_claude=self.is_claude, is_registered=is_registered)
             if slip is not None:
-                what = "skipped" if slip.loses_hooks else "misread-key"
-                self.report((*path, key), what, slip.message, slip.consequence, slip.remedy)
+                self.report(
+                    (*path, key),
+                    "skipped" if slip.loses_hooks else "misread-key",
+                    slip.message,
+                    slip.consequence,
+                    slip.remedy,
+                )
 
     def _find_known(self, kind: type[msgspec.Struct], path: Path) -> frozenset[str]:
         if not issubclass(kind, HookConfig):

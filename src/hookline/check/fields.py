@@ -24,9 +24,10 @@ from hookline.check.material import (
     find_raw_hooks,
 )
 from hookline.settings.jsonc import Path, spoken
+from hookline.settings.layers import may_disable
+from hookline.settings.mistakes import find_slip, speak_of
 from hookline.settings.reader import find_disabled_names
 from hookline.settings.schema import CLAUDE_EVENTS, COMMENTS
-from hookline.settings.slips import find_slip, speak_of
 from hookline.settings.types import (
     SWITCHES,
     Definition,
@@ -369,7 +370,7 @@ def check_switches(checked: Checked) -> Iterator[Finding]:
         for path in SWITCHES:
             if file.value(path) is not False:
                 continue
-            reached = [site for site in checked.hooks if _reaches(file.source, site)]
+            reached = [site for site in checked.hooks if may_disable(file.source, site.hook)]
             if file.source is HookSource.PROJECT and checked.hooks and not reached:
                 what = f"{spoken(path)} of a project disables only its own hooks, and it has none"
                 remedy = "disable the others in the user's settings"
@@ -386,7 +387,7 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
     for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             named = [site for site in checked.hooks if site.hook.name == name]
-            if any(_reaches(file.source, site) for site in named):
+            if any(may_disable(file.source, site.hook) for site in named):
                 continue
             fixes: tuple[Fix, ...] = ()
             rule, severity = "disables-others", Severity.WARNING
@@ -398,7 +399,9 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
                 what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:
-                known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
+                known = {
+                    site.hook.name for site in checked.hooks if may_disable(file.source, site.hook)
+                }
                 one, rule = only_one(name, known), "disabled-unknown"
                 what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
                 if file.source is HookSource.PROJECT:
@@ -415,14 +418,6 @@ def _list_native_files(checked: Checked) -> Iterator[CheckedFile]:
     return (file for file in checked.files if not file.is_claude)
 
 
-def _reaches(source: HookSource, site: HookSite) -> bool:
-    if source is HookSource.SYSTEM:
-        return True
-    if source is HookSource.PROJECT:
-        return site.hook.source is HookSource.PROJECT
-    return not site.hook.managed
-
-
 def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
     """Find hooks that are disabled by name, and the place that disables them."""
     places: dict[str, list[tuple[CheckedFile, int]]] = {}
@@ -431,7 +426,7 @@ def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
             places.setdefault(name, []).append((file, file.document.place(path)[0]))
     for site in checked.hooks:
         for file, line in places.get(site.hook.name, ()) if not site.entry.enabled else ():
-            if _reaches(file.source, site):
+            if may_disable(file.source, site.hook):
                 place = f"line {line}" if file is site.file else f"{file.path}:{line}"
                 what = f"the hook is disabled in {place} and does not run"
                 remedy = "remove its name there to enable it"

@@ -125,7 +125,7 @@ def test_fields_that_count_only_elsewhere(project: Project) -> None:
     settings = {**on("BeforeAgent", hook(managed=True)), **redaction, **trace}
     findings = review(project, settings)
     assert brief(findings) == [("overreach", WARNING)] * 3
-    assert [(finding.line, finding.column) for finding in findings] == [(9, 13), (16, 5), (21, 5)]
+    assert [(finding.line, finding.column) for finding in findings] == [(9, 24), (16, 37), (21, 14)]
 
 
 def test_the_user_may_say_that_too_of_all_hooks(project: Project) -> None:

@@ -76,6 +76,7 @@ _PROBLEMS: dict[str, str] = {
     "too-deep": "A settings file nests too deep to be read.",
     "not-an-object": "A settings file holds something else than an object.",
     "bad-plugin": "A folder is not a plugin of Claude Code, or cannot be read.",
+    "not-run": "Hooks of Claude Code are there that hookline does not run.",
     "skipped": "An entry, with the hooks in it, was left out.",
     "unknown-event": "A key of `hooks` is no event; its hooks never run.",
     "bad-field": "A value has the wrong type or is out of range; the default is used.",

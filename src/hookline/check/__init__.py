@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     fields.check_switches,
     fields.check_disabled_names,
     fields.check_disabled_hooks,
-    fields.check_overreach,
+    fields.check_unused,
     check_scripts,
     check_noise,
     check_warmth,
@@ -63,11 +63,8 @@ def check(checked: Checked) -> list[Finding]:
     said = {(finding.settings, finding.path) for finding in found}
     for problem in checked.problems:
         kind, message, remedy, settings = "settings", problem.text, "", problem.file
-        severity = Severity.ERROR
         if problem.kind == "bad-plugin":
             kind = "plugin"
-        elif problem.kind == "not-run":
-            kind, severity = "not-supported", Severity.WARNING
         elif problem.broken:
             kind, message, settings = "syntax", f"the file {problem.message}", ""
             remedy = "correct it; until then none of its hooks run"
@@ -77,7 +74,7 @@ def check(checked: Checked) -> list[Finding]:
         found.append(
             Finding(
                 kind=kind,
-                severity=severity,
+                severity=Severity.ERROR,
                 message=message,
                 remedy=remedy,
                 file=problem.file,

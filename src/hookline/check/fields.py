@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from hookline._support.nearest import ask_which, only_one
+from hookline._support.problem import Problem
 from hookline.check.findings import Finding, Fix, Replace, Severity
 from hookline.check.material import (
     Checked,
@@ -23,9 +24,10 @@ from hookline.check.material import (
     find_raw_hooks,
 )
 from hookline.settings.jsonc import Path, spoken
+from hookline.settings.layers import may_disable
+from hookline.settings.mistakes import find_slip, speak_of
 from hookline.settings.reader import find_disabled_names
 from hookline.settings.schema import CLAUDE_EVENTS, COMMENTS
-from hookline.settings.slips import find_slip, speak_of
 from hookline.settings.types import (
     SWITCHES,
     Definition,
@@ -41,11 +43,9 @@ from hookline.wire import codec
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import (
     KINDS,
-    NOT_THE_PROJECT,
     CommandHook,
     HookConfig,
     HookSource,
-    Redaction,
     keys_of,
 )
 
@@ -370,7 +370,7 @@ def check_switches(checked: Checked) -> Iterator[Finding]:
         for path in SWITCHES:
             if file.value(path) is not False:
                 continue
-            reached = [site for site in checked.hooks if _reaches(file.source, site)]
+            reached = [site for site in checked.hooks if may_disable(file.source, site.hook)]
             if file.source is HookSource.PROJECT and checked.hooks and not reached:
                 what = f"{spoken(path)} of a project disables only its own hooks, and it has none"
                 remedy = "disable the others in the user's settings"
@@ -387,7 +387,7 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
     for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
             named = [site for site in checked.hooks if site.hook.name == name]
-            if any(_reaches(file.source, site) for site in named):
+            if any(may_disable(file.source, site.hook) for site in named):
                 continue
             fixes: tuple[Fix, ...] = ()
             rule, severity = "disables-others", Severity.WARNING
@@ -399,7 +399,9 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
                 what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:
-                known = {site.hook.name for site in checked.hooks if _reaches(file.source, site)}
+                known = {
+                    site.hook.name for site in checked.hooks if may_disable(file.source, site.hook)
+                }
                 one, rule = only_one(name, known), "disabled-unknown"
                 what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
                 if file.source is HookSource.PROJECT:
@@ -416,14 +418,6 @@ def _list_native_files(checked: Checked) -> Iterator[CheckedFile]:
     return (file for file in checked.files if not file.is_claude)
 
 
-def _reaches(source: HookSource, site: HookSite) -> bool:
-    if source is HookSource.SYSTEM:
-        return True
-    if source is HookSource.PROJECT:
-        return site.hook.source is HookSource.PROJECT
-    return not site.hook.managed
-
-
 def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
     """Find hooks that are disabled by name, and the place that disables them."""
     places: dict[str, list[tuple[CheckedFile, int]]] = {}
@@ -432,7 +426,7 @@ def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
             places.setdefault(name, []).append((file, file.document.place(path)[0]))
     for site in checked.hooks:
         for file, line in places.get(site.hook.name, ()) if not site.entry.enabled else ():
-            if _reaches(file.source, site):
+            if may_disable(file.source, site.hook):
                 place = f"line {line}" if file is site.file else f"{file.path}:{line}"
                 what = f"the hook is disabled in {place} and does not run"
                 remedy = "remove its name there to enable it"
@@ -440,32 +434,28 @@ def check_disabled_hooks(checked: Checked) -> Iterator[Finding]:
                 break
 
 
-# Settings that a project cannot decide, however deep, without the objects around them.
-_NOT_FOR_A_PROJECT: tuple[Path, ...] = tuple(
-    (*path, name)
-    for path, kind in _OBJECTS.items()
-    if kind is not Redaction
-    for name, key in keys_of(kind).items()
-    if key.rules.layers == NOT_THE_PROJECT and not getattr(key.section, "is_shared", False)
-)
+def check_unused(checked: Checked) -> Iterator[Finding]:
+    """Find what the engine leaves aside: keys that are not for their layer to set, and hooks that
+    only Claude Code runs."""
+    for problem in checked.problems:
+        if problem.kind == "overreach":
+            yield _warn_of(problem, "overreach", Severity.WARNING)
+        elif problem.kind == "not-run":
+            yield _warn_of(problem, "not-supported", Severity.WARNING)
 
 
-def check_overreach(checked: Checked) -> Iterator[Finding]:
-    """Find fields that count only in settings of a more trusted layer."""
-    for file in checked.files:
-        is_projects = file.source is HookSource.PROJECT and not file.is_claude
-        for path in _NOT_FOR_A_PROJECT:
-            if is_projects and file.value(path) is not None:
-                what = f"a project cannot decide {spoken(path)}; this is ignored"
-                remedy = "move it into the user's settings"
-                yield file.finding("overreach", Severity.WARNING, path, what, remedy, at_key=True)
-        for raw in find_raw_hooks(file):
-            if raw.config.get("managed") is True and file.source is not HookSource.SYSTEM:
-                what = "only the system's settings can make a hook managed; this is ignored"
-                where = (*raw.path, "managed")
-                yield file.finding(
-                    "overreach", Severity.WARNING, where, what, "remove it", at_key=True
-                )
+def _warn_of(problem: Problem, rule: str, severity: Severity) -> Finding:
+    return Finding(
+        kind=rule,
+        severity=severity,
+        message="; ".join(filter(None, (problem.message, problem.consequence))),
+        remedy=problem.remedy,
+        file=problem.file,
+        line=problem.line or 1,
+        column=problem.column or 1,
+        path=problem.path,
+        settings=problem.file,
+    )
 
 
 def check_prompts(checked: Checked) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from hookline.dialects.stdout import (
     parse_stdout,
     parse_strictly,
 )
+from hookline.settings.types import RESERVED_KEYS
 from hookline.wire import codec
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import DEFAULT_TIMEOUT_MS, HookConfig, OnFailure, PromptHook
@@ -82,7 +83,7 @@ class NativeDialect:
     """Sections 4 and 5 of the protocol, for command hooks and in-process hooks."""
 
     name = "native"
-    reserved_keys = frozenset({"enabled", "disabled", "required", "notifications", "tools"})
+    reserved_keys = RESERVED_KEYS
     failure_words: Mapping[str, OnFailure] = {"allow": "allow", "block": "block"}
     open_events = frozenset[str]()
     time_unit = "milliseconds"

@@ -18,6 +18,7 @@ from hookline._support.places import user_config_dir
 from hookline._support.problem import Problem
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
+from hookline.settings.layers import may_disable
 from hookline.settings.reader import (
     DISABLED_NAMES,
     SWITCHES,
@@ -30,7 +31,7 @@ from hookline.settings.reader import (
     read_settings_file,
 )
 from hookline.wire import codec
-from hookline.wire.hooks import HookSource
+from hookline.wire.hooks import LAYER_ORDER, HookSource
 
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
@@ -403,19 +404,14 @@ def _read_claude_switches(
 
 def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
     """The switch that keeps a hook off: that of the most trusted layer."""
-    sources = [HookSource.SYSTEM]
-    if not entry.hook.managed:
-        sources.append(HookSource.USER)
-    if entry.source is HookSource.PROJECT:
-        sources.append(HookSource.PROJECT)
     is_claude = entry.hook.dialect == "claude"
     fitting = [
         switch
         for switch in switches
         if switch.name in (None, entry.name) and (is_claude or not switch.is_claude)
+        if may_disable(switch.source, entry.hook)
     ]
-    ordered = (switch for source in sources for switch in fitting if switch.source is source)
-    return next(ordered, None)
+    return max(fitting, key=lambda switch: LAYER_ORDER[switch.source], default=None)
 
 
 def disable(place: Place, name: str) -> Updated:

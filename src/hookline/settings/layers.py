@@ -33,6 +33,10 @@ _FULFILLING: dict[HookSource, tuple[HookSource, ...]] = {
 }
 
 
+# The layers that may disable hooks, the most trusted first.
+_SWITCHING = (HookSource.SYSTEM, HookSource.USER, HookSource.PROJECT)
+
+
 class HookRegistryEntry(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One hook: its event, the names it matches, where it is from, and whether it may run.
 
@@ -159,6 +163,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
+def may_disable(source: HookSource, hook: HookConfig) -> bool:
+    """Whether a layer may disable a hook: nobody but the system a managed one, and a project only
+    its own."""
+    if source is HookSource.PROJECT:
+        return hook.source is HookSource.PROJECT and not hook.managed
+    return source is HookSource.SYSTEM or not hook.managed
+
+
 class Switches:
     """Which hooks the layers enable: a layer switches all hooks, or some by name; a Claude Code
     file switches those of its dialect."""
@@ -189,11 +201,7 @@ class Switches:
 
     def allow_all(self, hook: HookConfig) -> bool:
         """Whether every layer that may disable a hook lets it run."""
-        reaching = [HookSource.SYSTEM]
-        if not hook.managed:
-            reaching.append(HookSource.USER)
-            reaching += [HookSource.PROJECT] if hook.source is HookSource.PROJECT else []
-        return all(self.allow(source, hook) for source in reaching)
+        return all(self.allow(source, hook) for source in _SWITCHING if may_disable(source, hook))
 
     def allow_guard(self, hook: HookConfig) -> bool:
         """Whether the user and the system let a reviewed guard run; the project has no say."""

@@ -8,7 +8,7 @@ file that cannot be read is reported, and the others still load.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -338,36 +338,31 @@ class ObjectReader:
     def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
         """Make a value from the declared keys of an object. What cannot be used is reported and
         taken out of ``chosen``; raises ValidationError as ``read`` does."""
+        keys = keys_of(kind, is_claude=self.is_claude)
         # The types of hooks have None for a key that is left out, but null is no value for it.
-        nulls_count = not issubclass(kind, HookConfig)
+        are_nulls_bad = issubclass(kind, HookConfig)
         try:
-            if not nulls_count and None in chosen.values():
+            if are_nulls_bad and None in chosen.values():
                 raise msgspec.ValidationError
             value = msgspec.convert(chosen, kind)
         except msgspec.ValidationError:
             needed = {f.encode_name for f in msgspec.structs.fields(kind) if f.required}
-            keys = keys_of(kind, is_claude=self.is_claude)
             for name in sorted(chosen, key=lambda name: name not in needed):
                 try:
-                    if chosen[name] is None and not nulls_count:
+                    if are_nulls_bad and chosen[name] is None:
                         raise msgspec.ValidationError
                     msgspec.convert(chosen[name], keys[name].type)
-                except msgspec.ValidationError as error:
+                except msgspec.ValidationError:
                     if name in needed:
                         raise
-                    found = chosen.pop(name)
-                    kept = self._keep_good(name, keys[name], found, path, error)
-                    if kept is not None:
-                        chosen[name] = kept
+                    self._mend(name, keys[name], chosen, path)
             value = msgspec.convert(chosen, kind)
-        for name in [*chosen]:
-            key = keys_of(kind, is_claude=self.is_claude)[name]
-            if key.rules.layers in _REFUSED and key.section is None:
-                others = {each: found for each, found in chosen.items() if each != name}
-                without = msgspec.convert(others, kind)
-                if without != value and self._is_overreach(key, (*path, name)):
-                    value = without
-                    del chosen[name]
+        for name in [each for each in chosen if keys[each].rules.layers in _REFUSED]:
+            others = {each: held for each, held in chosen.items() if each != name}
+            without = msgspec.convert(others, kind)
+            is_leaf = keys[name].section is None
+            if is_leaf and without != value and self._is_overreach(keys[name], (*path, name)):
+                chosen, value = others, without
         return value
 
     def _is_overreach(self, key: Key, path: Path) -> bool:
@@ -382,47 +377,21 @@ class ObjectReader:
         self.report(path, "overreach", f"counts only in {whose} settings", _IGNORED)
         return True
 
-    def _keep_good(
-        self, name: str, key: Key, value: Any, path: Path, error: msgspec.ValidationError
-    ) -> Any:
-        """Report a value that does not have the type of its key; return what of it can be used:
-        the good items of an object, and of a list of names; None for nothing."""
-        here, type_, must = (*path, name), _bare_type(key.type), key.rules.must
-        kind = get_origin(type_) or type_
-        if isinstance(kind, type) and issubclass(kind, Mapping):
-            if isinstance(value, Mapping):
-                must = must or self._speak_type(get_args(type_)[1])
-                good = {item: held for item, held in value.items() if _fits({item: held}, key.type)}
-                for item in value:
-                    if item not in good:
-                        self.report((*here, item), "bad-field", f"must be {must}", _IGNORED)
-                return good
-            must = ""
-        must = must or self._speak_type(type_)
-        at = (*here, *_path_in(error))
-        if key.rules.each and isinstance(value, list | tuple):
-            done = "values that are not strings were ignored"
-            self.report(here, "bad-field", f"must be {must}", done, at=at)
-            return [item for item in value if isinstance(item, str)]
-        self.report(here, "bad-field", f"must be {must}", self.say_default(name), at=at)
-        return None
+    def _mend(self, name: str, key: Key, chosen: dict[str, Any], path: Path) -> None:
+        """Report a value that does not have the type of its key, and leave what can be used."""
+        from hookline.settings.mistakes import find_misfits
+
+        misfits, usable = find_misfits(key, chosen.pop(name), unit=self.dialect.time_unit)
+        if usable is not None:
+            chosen[name] = usable
+        for misfit in misfits:
+            done = misfit.consequence or self.say_default(name)
+            here, at = (*path, name, *misfit.path), (*path, name, *misfit.place)
+            self.report(here, "bad-field", f"must be {misfit.must}", done, at=at)
 
     def say_default(self, name: str) -> str:  # noqa: ARG002
         """Say what is done about a bad value of a key."""
         return _IGNORED
-
-    def _speak_type(self, type_: Any) -> str:
-        """Say what a value of a type is."""
-        type_ = _bare_type(type_)
-        kind = get_origin(type_) or type_
-        if kind is Literal:
-            return " or ".join(f'"{word}"' for word in get_args(type_))
-        if kind is float:
-            return f"a number of {self.dialect.time_unit} above 0"
-        if kind is bool or kind is str:
-            return "true or false" if kind is bool else "a string"
-        is_list = isinstance(kind, type) and issubclass(kind, list | tuple)
-        return "a list of strings" if is_list else "an object of strings"
 
     def report_slips(
         self, value: Mapping[Any, Any], kind: type[msgspec.Struct], path: Path
@@ -431,15 +400,20 @@ class ObjectReader:
         known = self._find_known(kind, path)
         if value.keys() <= known:
             return
-        from hookline.settings.slips import find_slip
+        from hookline.settings.mistakes import find_slip
 
         unknown = (key for key in value if key not in known and isinstance(key, str))
         for key in islice(unknown, _MOST_UNKNOWN):
             is_registered = issubclass(kind, HookConfig) and not path
             slip = find_slip(key, kind, is_claude=self.is_claude, is_registered=is_registered)
             if slip is not None:
-                what = "skipped" if slip.loses_hooks else "misread-key"
-                self.report((*path, key), what, slip.message, slip.consequence, slip.remedy)
+                self.report(
+                    (*path, key),
+                    "skipped" if slip.loses_hooks else "misread-key",
+                    slip.message,
+                    slip.consequence,
+                    slip.remedy,
+                )
 
     def _find_known(self, kind: type[msgspec.Struct], path: Path) -> frozenset[str]:
         if not issubclass(kind, HookConfig):
@@ -449,30 +423,6 @@ class ObjectReader:
 
             return HOOK_KEYS
         return _HOOK_KEYS if path else _REGISTERED_KEYS
-
-
-def _bare_type(type_: Any) -> Any:
-    """Return a type without its annotations, and without what stands for a key that is left out."""
-    if get_origin(type_) is Annotated:
-        return _bare_type(get_args(type_)[0])
-    held = [each for each in get_args(type_) if each not in (type(None), msgspec.UnsetType)]
-    is_union = type(None) in get_args(type_) or msgspec.UnsetType in get_args(type_)
-    return _bare_type(held[0]) if is_union and len(held) == 1 else type_
-
-
-def _fits(value: Any, type_: Any) -> bool:
-    try:
-        msgspec.convert(value, type_)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
-def _path_in(error: msgspec.ValidationError) -> Path:
-    """Return where in a value an error is: msgspec ends its message with the place of it."""
-    steps = str(error).rpartition(" - at `$")[2].rstrip("`")
-    found = steps.strip("[]") if steps.startswith("[") else ""
-    return (int(found),) if found.isdigit() else ()
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -592,7 +542,7 @@ class _HookReader(ObjectReader):
                     self.read_definition(event, definition, (key, index))
 
     def _report_event(self, key: str) -> None:
-        from hookline.settings.slips import find_slip
+        from hookline.settings.mistakes import find_slip
 
         consequence, hint = "", did_you_mean(nearest(key, self.dialect.event_names()))
         slip = find_slip(key, Hooks) if self.dialect.reserved_keys else None

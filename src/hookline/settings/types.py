@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from hookline.settings.jsonc import Path
+from hookline.wire.events import HookEventName
 from hookline.wire.hooks import (
     NOT_THE_PROJECT,
     PROJECT_FOR_ITS_OWN,
@@ -225,6 +226,10 @@ class Hooks(Section, frozen=True, kw_only=True):
             in_parts=True,
         ),
     ] = {}
+
+
+# The keys of ``hooks`` that are no events.
+RESERVED_KEYS = frozenset(keys_of(Hooks)) - {event.value for event in HookEventName}
 
 
 class HooksConfig(Section, frozen=True, kw_only=True):

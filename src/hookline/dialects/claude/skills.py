@@ -48,6 +48,11 @@ def _find_folder(file: str) -> str | None:
 
 
 def _list_texts(folder: str) -> Iterator[str]:
+    """Yield the texts of a folder: a skill is a folder of its own, which may be a link."""
+    if os.path.basename(folder) == "skills":
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        yield from (os.path.join(folder, name, "SKILL.md") for name in names)
+        return
     for directory, below, names in os.walk(folder):
         below.sort()
         yield from (os.path.join(directory, name) for name in sorted(names) if name[-3:] == ".md")

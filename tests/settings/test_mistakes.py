@@ -10,8 +10,8 @@ from msgspec import Struct
 from hookline import Config, HookSystem, InvalidHookError
 from hookline._support.problem import Problem
 from hookline.dialects.claude.settings import ClaudeSettings
+from hookline.settings.mistakes import find_slip
 from hookline.settings.reader import read_layer
-from hookline.settings.slips import find_slip
 from hookline.settings.types import (
     Definition,
     Hooks,
@@ -205,7 +205,7 @@ from hookline import Config
 hook = {"type": "command", "command": "true", "onFailure": "block", "timeout": 5000, "name": "x"}
 settings = {"BeforeTool": [{"matcher": "x", "sequential": True, "hooks": [hook]}], "required": []}
 assert not Config(hooks=settings).get_settings().problems
-assert not {"hookline.settings.slips", "difflib"} & set(sys.modules)
+assert not {"hookline.settings.mistakes", "difflib"} & set(sys.modules)
 """
 
 

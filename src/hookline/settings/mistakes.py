@@ -1,16 +1,17 @@
-"""Finds what an unknown key of settings was meant to be: one that decides policy, misspelt or in
-the wrong object.
+"""Describes mistakes in settings: values that do not have the type of their key, and unknown keys
+that were meant to decide policy, misspelt or in the wrong object.
 
 A guard with ``onfailure`` fails open, as only ``onFailure`` is read, so such keys are reported
-wherever settings are read. This module is imported at the first unknown key.
+wherever settings are read. This module is imported at the first mistake or unknown key.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
 from hookline._support.nearest import did_you_mean, is_slip, only_one
+from hookline.settings.jsonc import Path
 from hookline.settings.types import Definition, Hookline, Hooks, HooksConfig, Settings
 from hookline.wire.hooks import KINDS, HookConfig, Key, Redaction, keys_of
 
@@ -32,6 +33,74 @@ _SPOKEN: Mapping[type[msgspec.Struct], str] = {
     Definition: "a definition",
     HookConfig: "a hook",
 }
+
+
+class Misfit(NamedTuple):
+    """A value of the wrong type, by its path below its key: what it must be, what was done about
+    it if that is not the usual thing, and the place to show."""
+
+    path: Path
+    must: str
+    consequence: str = ""
+    place: Path = ()
+
+
+def find_misfits(key: Key, value: Any, *, unit: str) -> tuple[list[Misfit], Any]:
+    """Return what is wrong with a value that does not have the type of its key, and what of it can
+    be used: the good items of an object or of a list of names, None for nothing. ``unit`` is that
+    of times."""
+    type_, must = _bare_type(key.type), key.rules.must
+    if issubclass(get_origin(type_) or object, Mapping):
+        if isinstance(value, Mapping):
+            must = must or _speak_type(get_args(type_)[1], unit)
+            bad = [item for item, held in value.items() if _find_fault({item: held}, key.type)]
+            good = {item: held for item, held in value.items() if item not in bad}
+            return [Misfit((item,), must, "it was ignored", (item,)) for item in bad], good
+        must = ""
+    must, place = must or _speak_type(type_, unit), _read_place(_find_fault(value, key.type))
+    if key.rules.each and isinstance(value, list | tuple):
+        done = "values that are not strings were ignored"
+        return [Misfit((), must, done, place)], [each for each in value if isinstance(each, str)]
+    return [Misfit((), must, place=place)], None
+
+
+def _bare_type(type_: Any) -> Any:
+    """Return a type without its annotations, and without what stands for a key that is left out."""
+    if get_origin(type_) is Annotated:
+        return _bare_type(get_args(type_)[0])
+    kinds = [each for each in get_args(type_) if each not in (type(None), msgspec.UnsetType)]
+    is_optional = len(kinds) == 1 < len(get_args(type_))
+    return _bare_type(kinds[0]) if is_optional else type_
+
+
+def _find_fault(value: Any, type_: Any) -> str:
+    """Return msgspec's message about a value, "" if the value has the type."""
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _read_place(fault: str) -> Path:
+    """Return the item that a message is about: msgspec ends it with the path."""
+    item = fault.rpartition(" - at `$[")[2].removesuffix("]`")
+    return (int(item),) if item.isdigit() else ()
+
+
+def _speak_type(type_: Any, unit: str) -> str:
+    type_ = _bare_type(type_)
+    kind = get_origin(type_) or type_
+    if kind is Literal:
+        return " or ".join(f'"{word}"' for word in get_args(type_))
+    words: dict[Any, str] = {
+        bool: "true or false",
+        str: "a string",
+        float: f"a number of {unit} above 0",
+        list: "a list of strings",
+        tuple: "a list of strings",
+    }
+    return words.get(kind, "an object of strings")
 
 
 class Slip(NamedTuple):

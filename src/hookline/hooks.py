@@ -473,13 +473,14 @@ class Hooks(HookSession):
     once. Where hooks are disabled, every method answers at once and runs nothing. ``with`` and
     ``async with`` call ``close()`` at their end.
 
-    The options are those of ``Config``: the hooks of each layer (``hooks``, ``user_hooks``,
-    ``system_hooks``, ``extensions``, ``plugins``) and which of them may run (``disabled``,
-    ``trusted``, ``enable_hooks``); the directories (``working_dir``, ``project_dir``); the session
-    (``session_id``, ``transcript_path``); how hooks run (``limits``, ``warm``, ``redaction``); the
-    message bus (``remote_bus``, ``execution``, ``on_unavailable``, ``remote_timeout``,
-    ``message_bus``); and what else the engine uses (``debug_logger``, ``translator``, ``tools``,
-    and ``judge``, the function that puts the questions of prompt hooks to a model).
+    ``hookline.engine.options.Options`` has all options: the hooks of each layer (``hooks``,
+    ``user_hooks``, ``system_hooks``, ``extensions``, ``plugins``) and which of them may run
+    (``disabled``, ``trusted``, ``enable_hooks``); the directories (``working_dir``,
+    ``project_dir``); the session (``session_id``, ``transcript_path``); how hooks run (``limits``,
+    ``warm``, ``redaction``); the message bus (``remote_bus``, ``execution``, ``on_unavailable``,
+    ``remote_timeout``, ``message_bus``); and what else the engine uses (``debug_logger``,
+    ``translator``, ``tools``, and ``judge``, the function that puts the questions of prompt hooks
+    to a model).
     """
 
     @takes(Options)

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextvars
+import subprocess
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -167,3 +169,22 @@ def test_one_system_serves_several_loops_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(work, range(4)))
     assert answers == [[f"{number}-{n}" for n in range(5)] for number in range(4)]
+
+
+_COUNT_REPRS = """
+from hookline import Answer, Hooks
+
+written = []
+Answer.__repr__ = lambda answer: written.append(answer) or "an answer"
+hooks = Hooks()
+hooks.on("BeforeTool")(lambda _event: None)
+assert hooks.sync.before_tool("read", {}).results
+print(len(written))
+"""
+
+
+def test_a_blocking_call_on_the_main_thread_writes_its_answer_out_for_nobody() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNT_REPRS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n"

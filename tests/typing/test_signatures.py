@@ -29,7 +29,7 @@ def test_each_validator_is_a_type_predicate_over_the_input_of_its_event(
     event: HookEventName,
 ) -> None:
     # What only a type checker reads is not loaded with the validators.
-    names = {**vars(inputs), "TypeIs": typing_extensions.TypeIs}
+    names = {"inputs": inputs, "TypeIs": typing_extensions.TypeIs}
     hints = typing.get_type_hints(validators.VALIDATORS[event], localns=names)
     returned = hints.pop("return")
     assert hints == {"value": object}

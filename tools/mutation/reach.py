@@ -46,7 +46,7 @@ _ELSEWHERE = {
     "testing/plugin.py": ("tests/hooktests/test_plugin.py",),
     "testing/translators.py": ("tests/translate/", "tests/adapters/translators/"),
     "translate/": ("tests/translate/", "tests/adapters/translators/"),
-    "triggers.py": ("tests/contract/",),
+    "contract.py": ("tests/contract/",),
     "_support/transport.py": ("tests/adapters/mcp_http/", "tests/adapters/http_hooks/"),
 }
 # A folder or module -> the verb that shows its work, where they are not called the same.

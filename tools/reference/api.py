@@ -90,8 +90,12 @@ _GROUPS = (
     ),
     Group(
         "Configuration",
-        "What `Hooks(…)` takes as options, as an object of its own.",
-        ("Config", "RunLimits", "Redaction", "ToolAlias", "Judge"),
+        "The options of `Hooks(…)` and `Hooks.load(…)`, and what some of them take. `Config` takes "
+        "the same ones.",
+        (
+            *("hookline.engine.options.Options", "hookline.engine.options.LoadOptions"),
+            *("Config", "RunLimits", "Redaction", "ToolAlias", "Judge"),
+        ),
     ),
     Group(
         "The engine",

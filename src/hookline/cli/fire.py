@@ -204,7 +204,7 @@ def _tell(
         for entry in project.get_settings().entries
         if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
     ]
-    if untrusted and not project.in_force.strict and project.remote is None:
+    if untrusted and not project.in_force.strict and project.options.remote_bus is None:
         are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
         screen.warning(
             f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "

@@ -1,4 +1,4 @@
-"""Sample events of Claude Code: a value for each required field."""
+"""Sample events, Claude Code's and others: a value for each required field."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from hookline.dialects.matcher import MatchTimeout
 from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, find_event
+from hookline.wire.events import EVENTS, FIELD_KINDS, find_event
 
 _CALL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 # Events that are fired as one of our own.
@@ -70,17 +70,29 @@ _VALUES: Mapping[str, Any] = {
     "final": True,
     "delta": "Hi",
 }
+_OF_KIND: Mapping[str, Any] = {
+    "a string": "text",
+    "an object": {},
+    "true or false": False,
+    "a list of strings": [],
+}
 _TARGETS = ("Bash", "Write", "Edit", "Read", "startup", "other", "manual", "permission_prompt")
 
 
 def sample_fields(name: str) -> dict[str, Any]:
-    """Return sample fields for an event, given by Claude Code's name."""
+    """Return sample fields for an event, Claude Code's by its name for it."""
     if name in _MAPPED:
         return dict(_MAPPED[name])
     event = find_event(name)
     assert event is not None
-    required = EVENTS[event].required
-    return {field: _VALUES.get(f"{name}.{field}", _VALUES.get(field)) for field in required}
+    spec = EVENTS[event]
+    fields: dict[str, Any] = {}
+    for field in spec.required:
+        usual = _VALUES.get(field, _OF_KIND.get(FIELD_KINDS.get(field, "")))
+        fields[field] = _VALUES.get(f"{name}.{field}", usual)
+        if spec.trigger is not None and field == spec.target:
+            fields[field] = spec.triggers[0]
+    return fields
 
 
 def sample_arguments(name: str) -> str:

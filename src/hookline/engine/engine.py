@@ -21,7 +21,7 @@ from hookline.engine.executor import (
     deny_failed,
     is_exhausted,
 )
-from hookline.engine.options import HookOptions
+from hookline.engine.options import HookOptions, Options
 from hookline.engine.project import Project
 from hookline.errors import HooklineError, InvalidHookError, describe, message_of
 from hookline.pipeline.aggregator import HookAggregator
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from hookline._support.watch import FileWatch
     from hookline.bus.messages import MessageBus
-    from hookline.engine.remote import RemoteExecutor
+    from hookline.engine.remote import RemoteExecutor, RemoteFiring
     from hookline.engine.serving import BusServer
     from hookline.translate import HookTranslator
     from hookline.trust.policy import Policy
@@ -115,6 +115,7 @@ class Engine:
         self._accept = accept
         self._watch: FileWatch | None = None
         self._policy: tuple[HookSnapshot | None, Policy | None] = (None, None)
+        self._firing = _read_remote(project.options)
         self._remote: RemoteExecutor | None = None
         self._server: BusServer | None = None
 
@@ -138,12 +139,10 @@ class Engine:
             debug_logger=log,
             late_ends=self._ends,
         )
-        if project.remote is not None:
+        if self._firing is not None:
             from hookline.engine.remote import RemoteExecutor
 
-            self._remote = RemoteExecutor(
-                self.local, project.remote, find_missing=self._find_missing
-            )
+            self._remote = RemoteExecutor(self.local, self._firing, find_missing=self._find_missing)
         self.executor = self._remote or self.local
         if self._bus is not None:
             self.get_server()
@@ -362,7 +361,7 @@ class Engine:
             if fault.broken or fault.skipped
         ]
         # Over a bus the worker must have the required hooks.
-        required = settings.required if self.project.remote is None else ()
+        required = settings.required if self._firing is None else ()
         rules = Rules(self.project.in_force.strict, required, "; ".join(broken))
         self.registry.load(settings.entries, rules)
         enabled = settings.enabled and not settings.only_managed
@@ -378,6 +377,17 @@ class Engine:
             elif str(problem) not in _NOTICES:
                 _NOTICES.add(str(problem))
                 self.log.warning(str(problem))
+
+
+def _read_remote(options: Options) -> "RemoteFiring | None":
+    bus, execution, meaning = options.remote_bus, options.execution, options.on_unavailable
+    if bus is None and execution in (None, "local") and meaning == "allow":
+        return None
+    from hookline.engine.remote import remote_firing
+
+    return remote_firing(
+        bus, execution=execution, on_unavailable=meaning, timeout=options.remote_timeout
+    )
 
 
 def read_hook(

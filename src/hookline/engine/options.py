@@ -97,7 +97,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, eq=False, repr_omit_def
     it prompt hooks do not run, and fail if they must answer."""
 
 
-class _DiskOptions(Options, frozen=True, kw_only=True, eq=False):
+class _DirectoryOption(Options, frozen=True, eq=False):
+    # The one option that may be given without its name.
+    directory: PathLike | None = None
+
+
+class LoadOptions(_DirectoryOption, frozen=True, kw_only=True, eq=False):
+    """The options of ``Hooks.load(directory, …)`` and ``Config.load(directory, …)``: those of
+    ``Hooks(…)``, and these for settings on disk. ``directory`` is the working directory, from which
+    the project is found."""
+
     settings_files: Sequence[PathLike] | None = None
     """The files to read in place of those that would be found, highest priority first; they need
     no trust."""
@@ -105,14 +114,6 @@ class _DiskOptions(Options, frozen=True, kw_only=True, eq=False):
     """Whether Claude Code's settings are read too; by default hookline's settings decide."""
     copies: bool = False
     """Whether all reviewed hooks that can run from their copies do, not only guards."""
-
-
-class LoadOptions(_DiskOptions, frozen=True, eq=False):
-    """The options of ``Hooks.load(…)`` and ``Config.load(…)``, for settings on disk: those of
-    ``Hooks(…)`` and a few of their own."""
-
-    directory: PathLike | None = None
-    """The working directory, as the first argument; the project is found from it."""
 
 
 class HookOptions(TypedDict, total=False):

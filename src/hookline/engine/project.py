@@ -37,7 +37,6 @@ from hookline.wire.hooks import HookConfig, HookSource, Redaction
 
 if TYPE_CHECKING:
     from hookline.dialects.tools import ToolAlias
-    from hookline.engine.remote import RemoteFiring
     from hookline.pipeline.registry import HookRegistryEntry
     from hookline.runner.context import Judge
     from hookline.settings.sources import Sources
@@ -95,7 +94,6 @@ class Project:
         )
         self._session_id = options.session_id
         self._inherited = inherited
-        self.remote: RemoteFiring | None = _read_remote(options)
         self._given_trust = GivenTrust(disk is None if options.trusted is None else options.trusted)
         self.folder_trust: FolderTrust | None = None
         self._claude_files: tuple[SettingsFile, ...] = ()
@@ -445,17 +443,6 @@ def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -
         return Sources(others, project_dir=working_dir).wants_claude()
     except OSError:  # out of resources; the next read of the settings reports it
         return False
-
-
-def _read_remote(options: Options) -> "RemoteFiring | None":
-    bus, execution, meaning = options.remote_bus, options.execution, options.on_unavailable
-    if bus is None and execution in (None, "local") and meaning == "allow":
-        return None
-    from hookline.engine.remote import remote_firing
-
-    return remote_firing(
-        bus, execution=execution, on_unavailable=meaning, timeout=options.remote_timeout
-    )
 
 
 def _read_code_layers(options: Options) -> list[Layer]:

@@ -68,6 +68,29 @@ class PreCompressTrigger(StrEnum):
     AUTO = "auto"
 
 
+# Field of an event -> the type of its value, in words; others take any value.
+FIELD_KINDS: dict[str, str] = {
+    "tool_name": "a string",
+    "tool_input": "an object",
+    "original_tool_input": "an object",
+    "mcp_context": "an object",
+    "original_request_name": "a string",
+    "prompt": "a string",
+    "prompt_response": "a string",
+    "stop_hook_active": "true or false",
+    "llm_request": "an object",
+    "llm_response": "an object",
+    "available_tools": "a list of strings",
+    "source": "a string",
+    "reason": "a string",
+    "trigger": "a string",
+    "message": "a string",
+    "notification_type": "a string",
+    "level": "a string",
+    "details": "an object",
+}
+
+
 class EventSpec(msgspec.Struct, frozen=True):
     """How one event is written and matched.
 

@@ -6,59 +6,29 @@ in the hooks' own, under either of their two names; the translator checks their 
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName
+from hookline.wire.events import EVENTS, FIELD_KINDS, EventName, EventSpec, HookEventName
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-    from hookline.wire.inputs import (
-        AfterAgentInput,
-        AfterModelInput,
-        AfterToolInput,
-        BeforeAgentInput,
-        BeforeModelInput,
-        BeforeToolInput,
-        BeforeToolSelectionInput,
-        NotificationInput,
-        PreCompressInput,
-        SessionEndInput,
-        SessionStartInput,
-    )
+    from hookline.wire import inputs
+
+    T = TypeVar("T")
+    Validator: TypeAlias = Callable[[object], TypeIs[T]]
 
 ALIASES = {"llm_request": "model_request", "llm_response": "model_response"}
 
-# The type of a field, in words and as a test.
-Kind: TypeAlias = tuple[str, Callable[[object], bool]]
-
-_ANYTHING: Kind = ("anything", lambda _: True)
-_TEXT: Kind = ("a string", lambda value: isinstance(value, str))
-_OBJECT: Kind = ("an object", lambda value: isinstance(value, dict))
-_FLAG: Kind = ("true or false", lambda value: isinstance(value, bool))
-_NAMES: Kind = (
-    "a list of strings",
-    lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
-)
-_FIELDS: dict[str, Kind] = {
-    "tool_name": _TEXT,
-    "tool_input": _OBJECT,
-    "original_tool_input": _OBJECT,
-    "mcp_context": _OBJECT,
-    "original_request_name": _TEXT,
-    "prompt": _TEXT,
-    "prompt_response": _TEXT,
-    "stop_hook_active": _FLAG,
-    "llm_request": _OBJECT,
-    "llm_response": _OBJECT,
-    "available_tools": _NAMES,
-    "source": _TEXT,
-    "reason": _TEXT,
-    "trigger": _TEXT,
-    "message": _TEXT,
-    "notification_type": _TEXT,
-    "level": _TEXT,
-    "details": _OBJECT,
+# The type of a field in words -> its test.
+_TESTS: dict[str, Callable[[object], bool]] = {
+    "anything": lambda _: True,
+    "a string": lambda value: isinstance(value, str),
+    "an object": lambda value: isinstance(value, dict),
+    "true or false": lambda value: isinstance(value, bool),
+    "a list of strings": lambda value: (
+        isinstance(value, list) and all(isinstance(name, str) for name in value)
+    ),
 }
 # Fields that hooks always read but that a payload may leave out.
 DEFAULTS: dict[str, Any] = {"stop_hook_active": False}
@@ -88,18 +58,17 @@ class _Reading(NamedTuple):
 _REQUIRED = object()
 
 
-def _find_kind(name: str) -> Kind:
-    """Return the type of a field; anything for a tool's response, and for fields that only other
-    dialects have."""
-    return _FIELDS.get(name, _ANYTHING)
+def _read_field(name: str, *, required: bool) -> _Field:
+    # Anything for a tool's response, and for fields that only other dialects have.
+    words = FIELD_KINDS.get(name, "anything")
+    alias = ALIASES.get(name) if required else None
+    default = DEFAULTS.get(name, _REQUIRED) if required else None
+    return _Field(name, alias, not required, default, words, _TESTS[words])
 
 
 def _make_reading(spec: EventSpec) -> _Reading:
-    always = tuple(
-        _Field(name, ALIASES.get(name), False, DEFAULTS.get(name, _REQUIRED), *_find_kind(name))
-        for name in spec.required
-    )
-    optional = (_Field(name, None, True, None, *_find_kind(name)) for name in spec.optional)
+    always = tuple(_read_field(name, required=True) for name in spec.required)
+    optional = (_read_field(name, required=False) for name in spec.optional)
     absent = (None,) * len(spec.optional)
     return _Reading(always, (*always, *optional), frozenset(spec.optional), absent)
 
@@ -157,71 +126,31 @@ def is_object(value: object) -> "TypeIs[Mapping[Any, Any]]":
     return type(value) is dict or isinstance(value, Mapping)
 
 
-def validate_before_tool_input(value: object) -> "TypeIs[BeforeToolInput]":
-    """True if this is BeforeTool's input."""
-    return find_problem(HookEventName.BEFORE_TOOL, value) is None
+def _make_validator(event: HookEventName) -> Any:
+    def validate(value: object) -> bool:
+        return find_problem(event, value) is None
+
+    validate.__doc__ = f"True if this is {event.value}'s input."
+    validate.__annotations__["return"] = f"TypeIs[inputs.{event.value}Input]"
+    return validate
 
 
-def validate_after_tool_input(value: object) -> "TypeIs[AfterToolInput]":
-    """True if this is AfterTool's input."""
-    return find_problem(HookEventName.AFTER_TOOL, value) is None
-
-
-def validate_before_agent_input(value: object) -> "TypeIs[BeforeAgentInput]":
-    """True if this is BeforeAgent's input."""
-    return find_problem(HookEventName.BEFORE_AGENT, value) is None
-
-
-def validate_after_agent_input(value: object) -> "TypeIs[AfterAgentInput]":
-    """True if this is AfterAgent's input."""
-    return find_problem(HookEventName.AFTER_AGENT, value) is None
-
-
-def validate_before_model_input(value: object) -> "TypeIs[BeforeModelInput]":
-    """True if this is BeforeModel's input."""
-    return find_problem(HookEventName.BEFORE_MODEL, value) is None
-
-
-def validate_after_model_input(value: object) -> "TypeIs[AfterModelInput]":
-    """True if this is AfterModel's input."""
-    return find_problem(HookEventName.AFTER_MODEL, value) is None
-
-
-def validate_before_tool_selection_input(value: object) -> "TypeIs[BeforeToolSelectionInput]":
-    """True if this is BeforeToolSelection's input."""
-    return find_problem(HookEventName.BEFORE_TOOL_SELECTION, value) is None
-
-
-def validate_session_start_input(value: object) -> "TypeIs[SessionStartInput]":
-    """True if this is SessionStart's input."""
-    return find_problem(HookEventName.SESSION_START, value) is None
-
-
-def validate_session_end_input(value: object) -> "TypeIs[SessionEndInput]":
-    """True if this is SessionEnd's input."""
-    return find_problem(HookEventName.SESSION_END, value) is None
-
-
-def validate_pre_compress_input(value: object) -> "TypeIs[PreCompressInput]":
-    """True if this is PreCompress's input."""
-    return find_problem(HookEventName.PRE_COMPRESS, value) is None
-
-
-def validate_notification_input(value: object) -> "TypeIs[NotificationInput]":
-    """True if this is Notification's input."""
-    return find_problem(HookEventName.NOTIFICATION, value) is None
-
-
+# Event -> the predicate of its input.
 VALIDATORS: dict[EventName, Callable[[object], bool]] = {
-    HookEventName.BEFORE_TOOL: validate_before_tool_input,
-    HookEventName.AFTER_TOOL: validate_after_tool_input,
-    HookEventName.BEFORE_AGENT: validate_before_agent_input,
-    HookEventName.AFTER_AGENT: validate_after_agent_input,
-    HookEventName.BEFORE_MODEL: validate_before_model_input,
-    HookEventName.AFTER_MODEL: validate_after_model_input,
-    HookEventName.BEFORE_TOOL_SELECTION: validate_before_tool_selection_input,
-    HookEventName.SESSION_START: validate_session_start_input,
-    HookEventName.SESSION_END: validate_session_end_input,
-    HookEventName.PRE_COMPRESS: validate_pre_compress_input,
-    HookEventName.NOTIFICATION: validate_notification_input,
+    event: _make_validator(event) for event in HookEventName
 }
+
+_E, _V = HookEventName, dict[EventName, Any](VALIDATORS)
+validate_before_tool_input: "Validator[inputs.BeforeToolInput]" = _V[_E.BEFORE_TOOL]
+validate_after_tool_input: "Validator[inputs.AfterToolInput]" = _V[_E.AFTER_TOOL]
+validate_before_agent_input: "Validator[inputs.BeforeAgentInput]" = _V[_E.BEFORE_AGENT]
+validate_after_agent_input: "Validator[inputs.AfterAgentInput]" = _V[_E.AFTER_AGENT]
+validate_before_model_input: "Validator[inputs.BeforeModelInput]" = _V[_E.BEFORE_MODEL]
+validate_after_model_input: "Validator[inputs.AfterModelInput]" = _V[_E.AFTER_MODEL]
+validate_before_tool_selection_input: "Validator[inputs.BeforeToolSelectionInput]" = _V[
+    _E.BEFORE_TOOL_SELECTION
+]
+validate_session_start_input: "Validator[inputs.SessionStartInput]" = _V[_E.SESSION_START]
+validate_session_end_input: "Validator[inputs.SessionEndInput]" = _V[_E.SESSION_END]
+validate_pre_compress_input: "Validator[inputs.PreCompressInput]" = _V[_E.PRE_COMPRESS]
+validate_notification_input: "Validator[inputs.NotificationInput]" = _V[_E.NOTIFICATION]

@@ -64,6 +64,7 @@ _EVENTS: dict[HookEventName, tuple[str, str | None]] = {
     HookEventName.PRE_COMPRESS: ("compression", None),
     HookEventName.NOTIFICATION: ("notify", None),
 }
+_ANY_EVENT = "any_event"  # the templates of events without their own
 # The schemas that settings and tests refer to, for editors.
 _SETTINGS_SCHEMA = ".hookline/settings.schema.json"
 _TEST_SCHEMA = ".hookline/hooktest.schema.json"
@@ -93,7 +94,7 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
             **({"onFailure": "block"} if EVENTS[self.event].blockable else {}),
             **({"warm": True} if self.script.endswith(".py") else {}),
         }
-        matcher = _EVENTS[self.event][1]
+        _, matcher = _EVENTS.get(self.event, ("", None))
         definition = {"matcher": matcher} if matcher is not None else {}
         needs_schema = has_schema and "$schema" not in present
         return {
@@ -170,10 +171,11 @@ def run(options: Options, screen: Screen) -> int:
 
 def make_first_hook(event: HookEventName, language: str, name: str | None) -> FirstHook:
     """Return the first hook for an event, from its templates."""
-    name = name or _EVENTS[event][0]
     stem = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event.value).lower()
+    name = name or _EVENTS.get(event, (stem.replace("_", "-"),))[0]
     suffix = LANGUAGES[language]
-    text = _read_template(f"{stem}.hooktest.json").replace(b'"NAME"', codec.encode(name))
+    script, text = _read_templates(event, stem, suffix)
+    text = text.replace(b'"NAME"', codec.encode(name))
     text = text.replace(b"{\n", b'{\n  "$schema": "../hooktest.schema.json",\n', 1)
     tests = codec.decode(text)
     # A command that fires the event of the first test, and traces it.
@@ -193,11 +195,23 @@ def make_first_hook(event: HookEventName, language: str, name: str | None) -> Fi
         name=name,
         event=event,
         script=f".hookline/hooks/{name}{suffix}",
-        script_text=_read_template(stem + suffix),
+        script_text=script,
         test=f".hookline/tests/{name}.hooktest.json",
         test_text=text,
         fire=tuple(fire),
     )
+
+
+def _read_templates(event: HookEventName, stem: str, suffix: str) -> tuple[bytes, bytes]:
+    """Return the script of an event, and its tests."""
+    if event in _EVENTS:
+        return _read_template(stem + suffix), _read_template(f"{stem}.hooktest.json")
+    from hookline.cli.samples import sample_fields
+
+    script = _read_template(_ANY_EVENT + suffix).replace(b"EVENT", event.value.encode())
+    tests = _read_template(f"{_ANY_EVENT}.hooktest.json")
+    tests = tests.replace(b'{"INPUT": ""}', codec.encode(sample_fields(event.value)))
+    return script, tests.replace(b"EVENT", event.value.encode())
 
 
 def _read_template(name: str) -> bytes:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from hookline.settings.schema.document import make_type
 from hookline.wire import inputs
-from hookline.wire.events import HookEventName
+from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.model import (
     CandidateChange,
     ContentChange,
@@ -33,6 +33,7 @@ from hookline.wire.model import (
     SafetyRatingChange,
     UsageChange,
 )
+from hookline.wire.outputs import SPECIFIC_FIELDS
 
 # Claude Code's name -> our event, where they are not called the same.
 CLAUDE_EVENTS: Mapping[str, HookEventName] = {
@@ -45,17 +46,7 @@ CLAUDE_EVENTS: Mapping[str, HookEventName] = {
 }
 
 INPUTS: Mapping[HookEventName, type] = {
-    HookEventName.BEFORE_TOOL: inputs.BeforeToolEvent,
-    HookEventName.AFTER_TOOL: inputs.AfterToolEvent,
-    HookEventName.BEFORE_AGENT: inputs.BeforeAgentEvent,
-    HookEventName.AFTER_AGENT: inputs.AfterAgentEvent,
-    HookEventName.BEFORE_MODEL: inputs.BeforeModelEvent,
-    HookEventName.AFTER_MODEL: inputs.AfterModelEvent,
-    HookEventName.BEFORE_TOOL_SELECTION: inputs.BeforeToolSelectionEvent,
-    HookEventName.SESSION_START: inputs.SessionStartEvent,
-    HookEventName.SESSION_END: inputs.SessionEndEvent,
-    HookEventName.PRE_COMPRESS: inputs.PreCompressEvent,
-    HookEventName.NOTIFICATION: inputs.NotificationEvent,
+    event: getattr(inputs, f"{event.value}Event") for event in HookEventName
 }
 
 _MESSAGE = {
@@ -304,15 +295,21 @@ _MEANINGS: Mapping[HookEventName, _Meanings] = {
         BeforeToolSelectionSpecific, "block or deny: the model gets no tools for this call.", _ENDS
     ),
     HookEventName.SESSION_START: _Meanings(SessionStartSpecific),
-    HookEventName.SESSION_END: _Meanings(Specific),
     HookEventName.PRE_COMPRESS: _Meanings(PreCompressSpecific),
-    HookEventName.NOTIFICATION: _Meanings(Specific),
 }
+
+
+def _guess_meanings(event: HookEventName) -> _Meanings:
+    """Return the meanings of an event whose answers have none of their own."""
+    specific = WithContext if "additionalContext" in SPECIFIC_FIELDS[event] else Specific
+    if not EVENTS[event].blockable:
+        return _Meanings(specific)
+    return _Meanings(specific, "block or deny: what the event announces does not happen.", _ENDS)
 
 
 def make_output_type(event: HookEventName) -> type[msgspec.Struct]:
     """Make the type of an answer to an event."""
-    meanings = _MEANINGS[event]
+    meanings = _MEANINGS.get(event) or _guess_meanings(event)
     words: Any = _Word
     if event is not HookEventName.BEFORE_TOOL:
         words = Literal["allow", "approve", "block", "deny"]

@@ -57,7 +57,7 @@ from hookline.wire.events import (
     narrow_event,
     narrow_trigger,
 )
-from hookline.wire.fired import FiredEvent, Original
+from hookline.wire.fired import Actor, FiredEvent, Original
 from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
@@ -233,6 +233,17 @@ class _WordedEngine(_OuterEngine):
             facts = msgspec.structs.replace(fired.facts, original=self._original)
             fired = msgspec.structs.replace(fired, facts=facts)
         return await self._engine.execute(fired)
+
+
+class _SigningEngine(_OuterEngine):
+    """An engine that adds to each event who fires it."""
+
+    def __init__(self, engine: _Engine, get_actor: Callable[[], Actor]) -> None:
+        super().__init__(engine)
+        self._get_actor = get_actor
+
+    async def execute(self, fired: FiredEvent) -> Answer:
+        return await self._engine.execute(self._get_actor().sign(fired))
 
 
 class _BlockingEngine(_Engine):
@@ -519,7 +530,7 @@ class Face:
         """False if it is certain that no hook would answer such an event now."""
         return self._engine.may_answer(narrow_event(event), target)
 
-    def may_skip(self, *events: EventName, target: str = "") -> bool:
+    def may_skip(self, *events: EventName | str, target: str = "") -> bool:
         """True if an adapter need not fire these events now: no hook would answer them, and the
         log does not record events without hooks."""
         engine = self._engine
@@ -969,6 +980,22 @@ def worded_as(face: Face, event: EventName, original: Original) -> Face:
     """Return a face that adds an event as the host worded it to events of that name."""
     engine = _WordedEngine(face._engine, event, original)
     return Face(engine, face._session_id, face._transcript_path)
+
+
+def signed_by(hooks: HookSession, get_actor: Callable[[], Actor]) -> HookSession:
+    """Return the same hooks, but their events say who fires them; asked for each event."""
+    engine = _SigningEngine(hooks._engine, get_actor)
+    return HookSession(engine, hooks._session_id, hooks._transcript_path)
+
+
+async def fire_extra(
+    face: Face, name: str, target: str, fields: Mapping[str, Any]
+) -> Answer | None:
+    """Fire an event that only other dialects have, if a hook may answer it; else return None, and
+    load nothing of these dialects. ``target`` is what matchers are compared with."""
+    if not face._engine.may_answer(name, target):
+        return None
+    return await face.fire(name, fields)
 
 
 def heard_by(hooks: HookSession, hear: Hear | None) -> HookSession:

@@ -1,7 +1,9 @@
 """The agent: a session of turns that fires all eleven events and applies every answer."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
 from os import PathLike
@@ -22,6 +24,7 @@ from hookline.agent.turns import (
     result_of,
     text_turn,
 )
+from hookline.calls.subagent import SubagentGate, make_agent_id, name_model_error
 from hookline.calls.tool import Confirm, ConfirmationRequest
 from hookline.config import Config
 from hookline.dialects.transcript import TranscriptWriter
@@ -29,18 +32,25 @@ from hookline.errors import describe
 from hookline.hooks import (
     HookSession,
     find_tools,
+    fire_extra,
     heard_by,
     hooks_of,
     offer_judge,
     place_of,
     recorded_at,
+    signed_by,
 )
 from hookline.pipeline.answer import Answer, most_sent_back
 from hookline.triggers import tool_notification
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
+from hookline.wire.fired import Actor, RunningAgent
 
 Show: TypeAlias = Callable[[Any], None]
 Notify: TypeAlias = Callable[[str], Awaitable[None] | None]
+
+# The agent whose tools are running in this context: an agent that one of them runs is its
+# sub-agent.
+_CALLING: ContextVar[Actor | None] = ContextVar("hookline_calling_agent", default=None)
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +73,8 @@ class Agent:
     the conversation is written to, for hooks to read. ``exports`` are the
     variables that SessionStart hooks set for the session's commands: a tool that runs commands
     adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
-    judge.
+    judge. ``name`` is what hooks read of an agent that another agent's tool runs: it is a
+    sub-agent, and its turn is part of the other's.
     """
 
     def __init__(
@@ -85,8 +96,12 @@ class Agent:
         source: SessionStartSource = SessionStartSource.STARTUP,
         history: Sequence[Turn] = (),
         transcript: str | PathLike[str] | None = None,
+        name: str = "agent",
     ) -> None:
         self._hooks = hooks_of(hooks)
+        self._name, self._agent_id = name, make_agent_id()
+        self._effort = _find_effort(model_config)
+        self._actor = Actor(agent=RunningAgent(name), effort=self._effort)
         offer_judge(self._hooks, ask_of(provider))
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
@@ -94,7 +109,7 @@ class Agent:
             self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
             self._hooks = recorded_at(self._hooks, self._transcript.path)
         hear = None if notify is None else partial(self._show_message, notify)
-        self._hooks = heard_by(self._hooks, hear)
+        self._hooks = signed_by(heard_by(self._hooks, hear), lambda: self._actor)
         self._max_model_calls = max_model_calls
         self._tools = {tool.name: tool for tool in tools}
         self._show = show
@@ -137,6 +152,7 @@ class Agent:
         """Begin the session, once."""
         if not self._started:
             self._started = True
+            self._actor = self._find_actor()
             await self._start_session(self._source)
             if self._transcript is not None:
                 self._transcript.tools = find_tools(self._hooks)
@@ -151,6 +167,14 @@ class Agent:
         """Run one turn: the prompt, then the model and its tools until the model is done, with
         hooks around all of it."""
         await self.start()
+        self._actor = self._find_actor(turn_id=uuid.uuid4().hex)
+        try:
+            return await self._run_turn(prompt)
+        except Exception as error:
+            await self._tell_failure(error)
+            raise
+
+    async def _run_turn(self, prompt: str) -> TurnResult:
         history = self.chat.history
         # A turn that was stopped or cancelled may have left calls without the results that model
         # APIs require.
@@ -166,6 +190,10 @@ class Agent:
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
         asked = [prompt, *before.texts_for_model]
+        subagent = None
+        if self._is_subagent:
+            subagent = SubagentGate(partial(fire_extra, self._hooks), self._name, self._agent_id)
+            asked += await subagent.open()
         most = most_sent_back()
         for sent_back in range(most + 1):
             result = await self._converse(asked)
@@ -181,9 +209,16 @@ class Agent:
             if after.stopped:
                 stop = after.reason
                 return msgspec.structs.replace(result, reason=stop, stop_reason=stop)
-            if after.send_back is None:
+            send_back = after.send_back
+            if send_back is None and subagent is not None:
+                path = "" if self._transcript is None else self._transcript.path
+                end = await subagent.close(result.text, transcript_path=path)
+                if end.stop is not None:
+                    return msgspec.structs.replace(result, reason=end.stop, stop_reason=end.stop)
+                send_back = end.send_back
+            if send_back is None:
                 return result
-            prompt = after.send_back
+            prompt = send_back
             asked = [prompt]
         self._hooks.warn(
             f"AfterAgent hooks sent the turn back {most} times; it ends here: {prompt}"
@@ -201,7 +236,28 @@ class Agent:
         if summary is None:
             return
         self.chat.history[:] = [text_turn("user", f"[Summary] {summary}"), *kept]
+        fields = {"trigger": str(trigger), "compact_summary": summary}
+        await fire_extra(self._hooks, "PostCompact", str(trigger), fields)
         await self._start_session(SessionStartSource.COMPRESS)
+
+    @property
+    def _is_subagent(self) -> bool:
+        return self._actor.agent is not None and self._actor.agent.depth > 0
+
+    def _find_actor(self, turn_id: str | None = None) -> Actor:
+        """Return who fires this agent's events: a sub-agent if a tool of another agent runs it."""
+        agent, outer = RunningAgent(self._name), _CALLING.get()
+        if outer is not None and outer.agent is not None:
+            parent = outer.agent
+            agent = RunningAgent(self._name, self._agent_id, parent.name, parent.depth + 1)
+            turn_id = outer.turn_id
+        return Actor(turn_id, agent, self._effort)
+
+    async def _tell_failure(self, error: Exception) -> None:
+        """Fire StopFailure: the turn ended because the model could not be called."""
+        kind, text = name_model_error(error), describe(error)
+        fields = {"error": kind, "error_details": text, "last_assistant_message": text}
+        await fire_extra(self._hooks, "StopFailure", kind, fields)
 
     async def _start_session(self, source: SessionStartSource) -> None:
         answer = await self._hooks.session_start(source)
@@ -236,7 +292,11 @@ class Agent:
                     reason=turn.reason,
                     stop_reason=turn.stop_reason,
                 )
-            done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
+            calling = _CALLING.set(self._actor)
+            try:
+                done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
+            finally:
+                _CALLING.reset(calling)
             results = [
                 result_of(
                     finished.call,
@@ -300,3 +360,13 @@ class Agent:
         ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
+
+
+def _find_effort(config: Any) -> str | None:
+    """Return how hard the model is to think, as any of the APIs is told; None if it is not told."""
+    if not isinstance(config, Mapping):
+        return None
+    nested = (config.get(name) for name in ("reasoning", "output_config"))
+    named = [each.get("effort") for each in nested if isinstance(each, Mapping)]
+    found = next(filter(None, (config.get("reasoning_effort"), *named)), None)
+    return found if isinstance(found, str) else None

@@ -153,6 +153,10 @@ class ForeignDialect(Dialect, Protocol):
 
     # The events that only this dialect has; a host fires them by name.
     extra_events: "Mapping[str, EventSpec]"
+    # Of these, the events that every agent of this package fires by itself, and those that
+    # ``hookline.agent`` fires and other agents fire as far as they know of them.
+    fired_by_all: frozenset[str]
+    fired_by_some: frozenset[str]
 
     def is_in_words(self, event: EventName, fields: Mapping[str, Any]) -> bool:
         """True if the fields of an event that hookline calls by the same name can only be in this

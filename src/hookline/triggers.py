@@ -15,6 +15,7 @@ from hookline.calls.tool import ToolError as ToolError
 from hookline.calls.tool import ToolResult as ToolResult
 from hookline.config import Config
 from hookline.hooks import Hooks
+from hookline.pipeline.modelcall import find_sent_tools
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
 from hookline.wire.outputs import BeforeToolSelectionHookOutput, DefaultHookOutput
 
@@ -175,7 +176,7 @@ async def fire_before_tool_selection_hook(
     output = answer.final_output
     if not isinstance(output, BeforeToolSelectionHookOutput):
         return BeforeToolSelectionHookResult()
-    selection = output.get_sent_tools(llm_request)
+    selection = find_sent_tools(output, llm_request)
     return BeforeToolSelectionHookResult(
         selection.tool_config,
         selection.tools,

@@ -14,6 +14,7 @@ from hookline.calls.clients import ModelClient
 from hookline.calls.tool import Firing
 from hookline.errors import TranslationError
 from hookline.pipeline.answer import Answer
+from hookline.pipeline.modelcall import make_empty_response
 from hookline.wire.events import HookEventName
 from hookline.wire.fired import FiredEvent
 
@@ -212,7 +213,7 @@ def _refuse_unselected(answer: Answer) -> ModelOutcome:
     """Return the outcome of a call whose tools could not be selected."""
     assert answer.final_output is not None
     reason = answer.reason or ""
-    response = answer.final_output.get_empty_response(reason)
+    response = make_empty_response(answer.final_output, reason)
     return ModelOutcome(response=response, blocked=True, reason=reason)
 
 

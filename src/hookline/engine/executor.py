@@ -18,13 +18,13 @@ from hookline.engine.event import Session, build_payload
 from hookline.errors import EXHAUSTED, EventHeldError, message_of
 from hookline.pipeline.aggregator import HookAggregator, merge_outputs
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
+from hookline.pipeline.modelcall import ModelCall
 from hookline.pipeline.planner import HookPlanner, narrow_plan
 from hookline.runner.context import InputDocument, RunContext
 from hookline.runner.runner import HookRunner
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
-from hookline.wire.outputs import ModelCall
 from hookline.wire.results import (
     AggregatedHookResult,
     FailureMeta,

@@ -14,6 +14,13 @@ import msgspec
 from hookline._support.escapes import one_line
 from hookline.dialects import ROWS
 from hookline.errors import TranslationError
+from hookline.pipeline.modelcall import (
+    ModelCall,
+    find_allowed_tools,
+    make_empty_response,
+    restrict_tools,
+    select_tools,
+)
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
 from hookline.wire.outputs import (
@@ -25,8 +32,7 @@ from hookline.wire.outputs import (
     BeforeToolHookOutput,
     BeforeToolSelectionHookOutput,
     DefaultHookOutput,
-    ModelCall,
-    ToolSelection,
+    TranslatedCall,
     change_tool_input,
     create_hook_output,
     find_fault,
@@ -176,7 +182,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @classmethod
     def read(
-        cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: ModelCall | None = None
+        cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: TranslatedCall | None = None
     ) -> "Answer":
         """Return the answer to an event from its merged output, which a log kept, for instance."""
         merged = None if output is None else create_hook_output(fired.event, output, call)
@@ -341,7 +347,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
         if isinstance(output, BeforeToolSelectionHookOutput):
-            return output.restrict_tools(request)
+            return restrict_tools(output, request)
         return request
 
     @cached_property
@@ -369,7 +375,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         if not isinstance(output, BeforeToolSelectionHookOutput) or self.fired is None:
             return None
-        return output.get_allowed_tools(self.fired.field("llm_request"))
+        return find_allowed_tools(output, self.fired.field("llm_request"))
 
     @property
     def is_synthetic(self) -> bool:
@@ -483,7 +489,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # No hook answered, and without a translator the request's tools are not known.
-            selection = ToolSelection() if output.call is None else output.select_tools(request)
+            selection = select_tools(output, request)
             named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
             view["tool_selection"] = {name: value for name, value in named if value is not None}
         return view
@@ -532,7 +538,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     def _make_empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
-        return self.final_output.get_empty_response(self.reason or NO_REASON, rejected)
+        return make_empty_response(self.final_output, self.reason or NO_REASON, rejected)
 
 
 def _find_input_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:

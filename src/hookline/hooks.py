@@ -42,7 +42,7 @@ from hookline.calls.tool import (
 )
 from hookline.calls.wrap import OnBlock, wrap_function
 from hookline.config import Config, PathLike
-from hookline.dialects.events import find_named_event, read_named_event
+from hookline.dialects import find_named_event, read_named_event
 from hookline.engine.executor import deny_failed, is_exhausted
 from hookline.errors import describe
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields

@@ -14,7 +14,6 @@ from hookline.calls.clients import ModelClient
 from hookline.calls.tool import Firing
 from hookline.errors import TranslationError
 from hookline.pipeline.answer import Answer
-from hookline.pipeline.modelcall import make_empty_response
 from hookline.wire.events import HookEventName
 from hookline.wire.fired import FiredEvent
 
@@ -212,6 +211,8 @@ def add_system_message(translator: "HookTranslator", request: Any, message: str)
 def _refuse_unselected(answer: Answer) -> ModelOutcome:
     """Return the outcome of a call whose tools could not be selected."""
     assert answer.final_output is not None
+    from hookline.pipeline.modelcall import make_empty_response
+
     reason = answer.reason or ""
     response = make_empty_response(answer.final_output, reason)
     return ModelOutcome(response=response, blocked=True, reason=reason)

@@ -15,7 +15,7 @@ from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options, find_sources
 from hookline.cli.screen import Screen, count
 from hookline.config import Config
-from hookline.dialects.events import find_named_event, read_named_event
+from hookline.dialects import find_named_event, read_named_event
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError
 from hookline.pipeline.answer import Answer
 from hookline.runner.loop import Cancelled, PollLoop

@@ -17,7 +17,7 @@ from hookline._support.notices import heard_warnings
 from hookline._support.places import home_dir
 from hookline._support.problem import Problem
 from hookline.config import Config, PathLike
-from hookline.dialects.events import read_named_event
+from hookline.dialects import read_named_event
 from hookline.dialects.matcher import MatchTimeout
 from hookline.errors import HooklineError
 from hookline.hooktests.cases import HookTest, Outcome

@@ -14,13 +14,6 @@ import msgspec
 from hookline._support.escapes import one_line
 from hookline.dialects import ROWS
 from hookline.errors import TranslationError
-from hookline.pipeline.modelcall import (
-    ModelCall,
-    find_allowed_tools,
-    make_empty_response,
-    restrict_tools,
-    select_tools,
-)
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
 from hookline.wire.outputs import (
@@ -347,6 +340,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
         if isinstance(output, BeforeToolSelectionHookOutput):
+            from hookline.pipeline.modelcall import restrict_tools
+
             return restrict_tools(output, request)
         return request
 
@@ -375,6 +370,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         if not isinstance(output, BeforeToolSelectionHookOutput) or self.fired is None:
             return None
+        from hookline.pipeline.modelcall import find_allowed_tools
+
         return find_allowed_tools(output, self.fired.field("llm_request"))
 
     @property
@@ -459,7 +456,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         hook answered."""
         output, request = self.final_output, self._get_field("llm_request")
         if output is None:
-            call = ModelCall(translator, request) if translator is not None else None
+            call = None
+            if translator is not None:
+                from hookline.pipeline.modelcall import ModelCall
+
+                call = ModelCall(translator, request)
             event = self.event
             output = DefaultHookOutput() if event is None else create_hook_output(event, {}, call)
         view: dict[str, Any] = {
@@ -489,6 +490,8 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # No hook answered, and without a translator the request's tools are not known.
+            from hookline.pipeline.modelcall import select_tools
+
             selection = select_tools(output, request)
             named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
             view["tool_selection"] = {name: value for name, value in named if value is not None}
@@ -538,6 +541,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     def _make_empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
+        # Only model events load what translates their answers.
+        from hookline.pipeline.modelcall import make_empty_response
+
         return make_empty_response(self.final_output, self.reason or NO_REASON, rejected)
 
 

@@ -32,6 +32,7 @@ from hookline.engine.project import Project
 from hookline.engine.view import EngineView
 from hookline.errors import HookSystemNotInitializedError
 from hookline.pipeline.answer import Answer
+from hookline.pipeline.modelcall import find_sent_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
 from hookline.settings.reader import Settings
 from hookline.trace.records import DebugLogger
@@ -575,7 +576,7 @@ async def fire_before_tool_selection_hook(
     output = answer.final_output
     if not isinstance(output, BeforeToolSelectionHookOutput):
         return BeforeToolSelectionHookResult()
-    selection = output.get_sent_tools(llm_request)
+    selection = find_sent_tools(output, llm_request)
     return BeforeToolSelectionHookResult(
         selection.tool_config,
         selection.tools,

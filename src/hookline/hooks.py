@@ -338,7 +338,7 @@ class Face:
         """False if it is certain that no hook would answer such an event now."""
         return self.view.may_answer(narrow_event(event), target)
 
-    def may_skip(self, *events: EventName, target: str = "") -> bool:
+    def may_skip(self, *events: EventName | str, target: str = "") -> bool:
         """True if an adapter need not fire these events now: no hook would answer them, and the
         log does not record events without hooks."""
         return self.view.may_skip(*events, target=target)

@@ -222,7 +222,7 @@ def test_it_is_a_note_on_an_exception_that_writes_its_message_itself(run: Any) -
     hooks = hooks_that("AfterTool", add_context("Look in the attic."))
 
     def fetch() -> str:
-        return dict[str, str]()["a"]
+        raise KeyError("a")
 
     with pytest.raises(KeyError) as caught:
         run(hooks, fetch, {})

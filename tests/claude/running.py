@@ -63,6 +63,8 @@ _USUAL_STEPS = [["prompt", "go"]]
 _EARLIER = (Turn("user", (Text("hello"),)), Turn("model", (Text("hi"),)))
 # Nobody knows it beforehand, and everybody knows its form.
 _SHOWN = re.compile(r"<event-(\w+)>\n(.*?)\n</event-\1>", re.DOTALL)
+# The id of a turn, in everything that hooks read during it.
+_PROMPT_ID = re.compile(r'"prompt_id":"[0-9a-f]{32}",')
 _DURATION = re.compile(r'"duration_ms":\d+(\.\d+)?(?=[,}])')
 
 
@@ -165,10 +167,11 @@ class Session:
         """What each hook read, a text for each of its runs."""
         if self.case.get("handler", {}).get("type") == "prompt":
             texts = [request["contents"][0]["parts"][0]["text"] for request in self._judged]
-            return [[found[2] for text in texts for found in _SHOWN.finditer(text)]]
+            found = [found[2] for text in texts for found in _SHOWN.finditer(text)]
+            return [[_PROMPT_ID.sub("", text) for text in found]]
         files = [self._seen / str(number) for number in range(len(self._hooks))]
         texts = [path.read_text("utf-8") if path.exists() else "" for path in files]
-        return [text.split("\n")[:-1] for text in texts]
+        return [_PROMPT_ID.sub("", text).split("\n")[:-1] for text in texts]
 
     @property
     def variables(self) -> dict[str, str]:

@@ -81,11 +81,13 @@ def test_a_plugin_s_hooks_are_fired(call: Call, project: Project) -> None:
 
 
 def test_what_a_hook_hands_to_the_session_is_shown(call: Call, project: Project) -> None:
+    specific = {"hookEventName": "PreToolUse", "updatedInput": {}}
+    rewritten = {"hookSpecificOutput": specific}
     on_claude(
         project,
         SessionStart='echo "export MODE=hard" >> "$CLAUDE_ENV_FILE"',
         PreCompact="exit 2",
-        PreToolUse="""echo '{"hookSpecificOutput": {"updatedInput": {}}}'""",
+        PreToolUse=f"echo '{json.dumps(rewritten)}'",
     )
     started = fire(call, "SessionStart", source="startup")
     assert "variables:" in started.out

@@ -19,6 +19,7 @@ from hookline.pipeline.answer import (
     most_sent_back,
     result_document,
 )
+from hookline.pipeline.modelcall import ModelCall
 from hookline.replies import add_context, combine, deny, stop
 from hookline.trace.events import DECISIONS
 from hookline.translate.genai import GenAITranslator
@@ -26,7 +27,7 @@ from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName
 from hookline.wire.fired import FiredEvent
 from hookline.wire.hooks import CommandHook, HookSource
-from hookline.wire.outputs import SPECIFIC_FIELDS, ModelCall
+from hookline.wire.outputs import SPECIFIC_FIELDS
 from hookline.wire.results import HookExecutionResult
 from tests.arbitrary import JSON
 from tests.eleven import REQUEST, RESPONSE, WITH_TOOLS, Json

@@ -137,7 +137,14 @@ ENDS = {"continue": False, "stopReason": "x"}
         ("Stop", {}, True, None),
         ("SubagentStop", {}, False, BLOCK),
         ("SubagentStop", {}, True, None),
-        ("PermissionRequest", {}, False, DENY),
+        ("PermissionRequest", {}, False, None),
+        ("TeammateIdle", {}, False, ENDS),
+        (
+            "PostToolUseFailure",
+            {},
+            False,
+            {"hookSpecificOutput": {"hookEventName": "BeforeTool", "additionalContext": "x"}},
+        ),
         ("", {}, True, DENY),
     ],
 )

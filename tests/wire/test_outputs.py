@@ -7,6 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.errors import HooklineError
+from hookline.pipeline.modelcall import (
+    ModelCall,
+    find_allowed_tools,
+    make_empty_response,
+    restrict_tools,
+)
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.events import HookEventName
 from hookline.wire.outputs import (
@@ -16,7 +22,6 @@ from hookline.wire.outputs import (
     BeforeToolHookOutput,
     BeforeToolSelectionHookOutput,
     DefaultHookOutput,
-    ModelCall,
     create_hook_output,
     find_fault,
 )
@@ -315,7 +320,7 @@ def test_the_tools_that_may_be_called_are_those_that_request_and_hooks_leave(
     request_: Any, said: Any, allowed: set[str] | None
 ) -> None:
     read = specific(HookEventName.BEFORE_TOOL_SELECTION, toolConfig=said)
-    assert read.get_allowed_tools(request_) == allowed
+    assert find_allowed_tools(read, request_) == allowed
 
 
 @pytest.mark.parametrize(
@@ -333,7 +338,11 @@ def test_the_tools_that_may_be_called_are_those_that_request_and_hooks_leave(
             "toolConfig",
             lambda read: read.apply_tool_config_modifications(None, None).tool_config,
         ),
-        (HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", lambda read: read.restrict_tools(None)),
+        (
+            HookEventName.BEFORE_TOOL_SELECTION,
+            "toolConfig",
+            lambda read: restrict_tools(read, None),
+        ),
     ],
 )
 def test_a_malformed_change_has_no_effect_and_is_told(
@@ -347,5 +356,5 @@ def test_a_malformed_change_has_no_effect_and_is_told(
 def test_a_rejected_response_is_replaced_in_its_own_form_if_it_can_be_read() -> None:
     read = create_hook_output(HookEventName.AFTER_MODEL, {"decision": "deny"}, CALL)
     for rejected in (RESPONSE, None, 5):
-        made = read.get_empty_response("why", rejected)
+        made = make_empty_response(read, "why", rejected)
         assert made["candidates"][0]["content"]["parts"] == [{"text": "why"}]

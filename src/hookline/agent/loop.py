@@ -1,7 +1,9 @@
 """The agent: a session of turns that fires all eleven events and applies every answer."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
 from os import PathLike
@@ -22,6 +24,7 @@ from hookline.agent.turns import (
     result_of,
     text_turn,
 )
+from hookline.calls.subagent import SubagentGate, make_agent_id, name_model_error
 from hookline.calls.tool import Confirm, ConfirmationRequest
 from hookline.contract import Config, tool_notification
 from hookline.dialects.transcript import TranscriptWriter
@@ -29,9 +32,14 @@ from hookline.errors import describe
 from hookline.hooks import HookSession, hooks_of
 from hookline.pipeline.answer import Answer, most_sent_back
 from hookline.wire.events import PreCompressTrigger, SessionEndReason, SessionStartSource
+from hookline.wire.fired import Actor, RunningAgent
 
 Show: TypeAlias = Callable[[Any], None]
 Notify: TypeAlias = Callable[[str], Awaitable[None] | None]
+
+# The agent whose tools are running in this context: an agent that one of them runs is its
+# sub-agent.
+_CALLING: ContextVar[Actor | None] = ContextVar("hookline_calling_agent", default=None)
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +62,8 @@ class Agent:
     the conversation is written to, for hooks to read. ``exports`` are the
     variables that SessionStart hooks set for the session's commands: a tool that runs commands
     adds them to their environment. Prompt hooks ask the provider, unless the hooks were given a
-    judge.
+    judge. ``name`` is what hooks read of an agent that another agent's tool runs: it is a
+    sub-agent, and its turn is part of the other's.
     """
 
     def __init__(
@@ -76,10 +85,14 @@ class Agent:
         source: SessionStartSource = SessionStartSource.STARTUP,
         history: Sequence[Turn] = (),
         transcript: str | PathLike[str] | None = None,
+        name: str = "agent",
     ) -> None:
         self._hooks = hooks_of(hooks)
         view = self._hooks.view
         view.engine.project.offer_judge(ask_of(provider))
+        self._name, self._agent_id = name, make_agent_id()
+        self._effort = _find_effort(model_config)
+        self._actor = Actor(agent=RunningAgent(name), effort=self._effort)
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
             session_id, cwd = view.place
@@ -87,6 +100,7 @@ class Agent:
             view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
         if notify is not None:
             view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
+        view = msgspec.structs.replace(view, get_actor=lambda: self._actor)
         self._hooks = HookSession(view.heard)
         self._max_model_calls = max_model_calls
         self._tools = {tool.name: tool for tool in tools}
@@ -130,6 +144,7 @@ class Agent:
         """Begin the session, once."""
         if not self._started:
             self._started = True
+            self._actor = self._find_actor()
             await self._start_session(self._source)
             if self._transcript is not None:
                 self._transcript.tools = self._hooks.view.find_tools()
@@ -144,6 +159,14 @@ class Agent:
         """Run one turn: the prompt, then the model and its tools until the model is done, with
         hooks around all of it."""
         await self.start()
+        self._actor = self._find_actor(turn_id=uuid.uuid4().hex)
+        try:
+            return await self._run_turn(prompt)
+        except Exception as error:
+            await self._tell_failure(error)
+            raise
+
+    async def _run_turn(self, prompt: str) -> TurnResult:
         history = self.chat.history
         # A turn that was stopped or cancelled may have left calls without the results that model
         # APIs require.
@@ -159,6 +182,10 @@ class Agent:
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
         asked = [prompt, *before.texts_for_model]
+        subagent = None
+        if self._is_subagent:
+            subagent = SubagentGate(self._hooks.view.fire_extra, self._name, self._agent_id)
+            asked += await subagent.open()
         most = most_sent_back()
         for sent_back in range(most + 1):
             result = await self._converse(asked)
@@ -174,9 +201,16 @@ class Agent:
             if after.stopped:
                 stop = after.reason
                 return msgspec.structs.replace(result, reason=stop, stop_reason=stop)
-            if after.send_back is None:
+            send_back = after.send_back
+            if send_back is None and subagent is not None:
+                path = "" if self._transcript is None else self._transcript.path
+                end = await subagent.close(result.text, transcript_path=path)
+                if end.stop is not None:
+                    return msgspec.structs.replace(result, reason=end.stop, stop_reason=end.stop)
+                send_back = end.send_back
+            if send_back is None:
                 return result
-            prompt = after.send_back
+            prompt = send_back
             asked = [prompt]
         self._hooks.warn(
             f"AfterAgent hooks sent the turn back {most} times; it ends here: {prompt}"
@@ -194,7 +228,28 @@ class Agent:
         if summary is None:
             return
         self.chat.history[:] = [text_turn("user", f"[Summary] {summary}"), *kept]
+        fields = {"trigger": str(trigger), "compact_summary": summary}
+        await self._hooks.view.fire_extra("PostCompact", str(trigger), fields)
         await self._start_session(SessionStartSource.COMPRESS)
+
+    @property
+    def _is_subagent(self) -> bool:
+        return self._actor.agent is not None and self._actor.agent.depth > 0
+
+    def _find_actor(self, turn_id: str | None = None) -> Actor:
+        """Return who fires this agent's events: a sub-agent if a tool of another agent runs it."""
+        agent, outer = RunningAgent(self._name), _CALLING.get()
+        if outer is not None and outer.agent is not None:
+            parent = outer.agent
+            agent = RunningAgent(self._name, self._agent_id, parent.name, parent.depth + 1)
+            turn_id = outer.turn_id
+        return Actor(turn_id, agent, self._effort)
+
+    async def _tell_failure(self, error: Exception) -> None:
+        """Fire StopFailure: the turn ended because the model could not be called."""
+        kind, text = name_model_error(error), describe(error)
+        fields = {"error": kind, "error_details": text, "last_assistant_message": text}
+        await self._hooks.view.fire_extra("StopFailure", kind, fields)
 
     async def _start_session(self, source: SessionStartSource) -> None:
         answer = await self._hooks.session_start(source)
@@ -229,7 +284,11 @@ class Agent:
                     reason=turn.reason,
                     stop_reason=turn.stop_reason,
                 )
-            done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
+            calling = _CALLING.set(self._actor)
+            try:
+                done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
+            finally:
+                _CALLING.reset(calling)
             results = [
                 result_of(
                     finished.call,
@@ -293,3 +352,13 @@ class Agent:
         ]
         place = begins[-self._keep_turns] if len(begins) >= self._keep_turns else 0
         return history[:place], history[place:]
+
+
+def _find_effort(config: Any) -> str | None:
+    """Return how hard the model is to think, as any of the APIs is told; None if it is not told."""
+    if not isinstance(config, Mapping):
+        return None
+    nested = (config.get(name) for name in ("reasoning", "output_config"))
+    named = [each.get("effort") for each in nested if isinstance(each, Mapping)]
+    found = next(filter(None, (config.get("reasoning_effort"), *named)), None)
+    return found if isinstance(found, str) else None

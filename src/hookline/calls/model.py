@@ -211,8 +211,10 @@ def add_system_message(translator: "HookTranslator", request: Any, message: str)
 def _refuse_unselected(answer: Answer) -> ModelOutcome:
     """Return the outcome of a call whose tools could not be selected."""
     assert answer.final_output is not None
+    from hookline.pipeline.modelcall import make_empty_response
+
     reason = answer.reason or ""
-    response = answer.final_output.get_empty_response(reason)
+    response = make_empty_response(answer.final_output, reason)
     return ModelOutcome(response=response, blocked=True, reason=reason)
 
 

@@ -5,15 +5,13 @@ from collections.abc import Iterator, Mapping
 
 from hookline.check.findings import Finding, Severity
 from hookline.check.material import Checked, CheckedFile, HookSite, find_event_keys, find_raw_hooks
+from hookline.dialects import load_foreign
 from hookline.dialects.matcher import MatchTimeout
 from hookline.settings.reader import SettingsFileError, read_settings_file
 from hookline.shell.programs import find_user_config
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import LAYER_ORDER, HookSource
 
-# Events that only Claude Code has and that agents fire here: one always, two for subagents.
-_FIRED = frozenset({"PermissionRequest"})
-_OF_SUBAGENTS = frozenset({"SubagentStart", "SubagentStop"})
 # Types that Claude Code runs and hookline does not.
 _NOT_RUN = frozenset({"agent", "mcp_tool"})
 # A field, the value that asks for a feature, the severity, the message and the remedy.
@@ -56,12 +54,15 @@ def check_unfired_events(checked: Checked) -> Iterator[Finding]:
     """Find events with hooks that hookline does not fire by itself."""
     for file in _list_claude_files(checked):
         for key, path in find_event_keys(file):
-            event = file.dialect.event_for(key)
-            is_fired = event is None or isinstance(event, HookEventName) or key in _FIRED
-            if is_fired or not file.value(path):
+            event, dialect = file.dialect.event_for(key), load_foreign(file.dialect.name)
+            is_fired = isinstance(event, HookEventName) or key in dialect.fired_by_all
+            if event is None or is_fired or not file.value(path):
                 continue
-            severity = Severity.HINT if key in _OF_SUBAGENTS else Severity.WARNING
             what = f"this host does not fire {key} unless the agent fires it by name"
+            severity = Severity.WARNING
+            if key in dialect.fired_by_some:
+                what = f"{key} is fired by hookline.agent, and by other agents only by name"
+                severity = Severity.HINT
             remedy = f'call hooks.fire_claude_event("{key}", …) in the agent'
             yield file.finding("event-not-fired", severity, path, what, remedy, at_key=True)
 

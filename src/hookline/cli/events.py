@@ -14,7 +14,7 @@ from hookline._support.files import read_bounded
 from hookline.cli.failures import CommandError, Interrupted
 from hookline.cli.options import Options, find_sources
 from hookline.cli.screen import Screen, count
-from hookline.dialects.events import find_named_event, read_named_event
+from hookline.dialects import find_named_event, read_named_event
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventError

@@ -56,8 +56,6 @@ OPTIONS = (
     ),
     *SOURCES,
 )
-# The events of Claude Code's alone that there are calls for in this package.
-_FIRED = frozenset({"PermissionRequest", "SubagentStart", "SubagentStop"})
 _LONGEST_PROMPT = 200
 
 _STATE_ROLES = {"enabled": "good", "disabled": "faint", "not trusted": "care", "blocks": "bad"}
@@ -134,7 +132,12 @@ def _read_event(name: str) -> tuple[EventName, str]:
 
 def _is_fired(event: EventName) -> bool:
     """True if this package fires the event; any other is for the host to fire."""
-    return isinstance(event, HookEventName) or event.value in _FIRED
+    if isinstance(event, HookEventName):
+        return True
+    from hookline.dialects import list_foreign
+
+    fired = (each.fired_by_all | each.fired_by_some for each in list_foreign())
+    return any(event.value in names for names in fired)
 
 
 def _make_document(

@@ -241,7 +241,7 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
 def explain_unknown_event(error: UnknownEventError) -> str:
     """Explain an unknown event name, with the nearest names of either family, or all of ours."""
     from hookline._support.nearest import nearest
-    from hookline.dialects.events import list_event_names
+    from hookline.dialects import list_event_names
 
     found = nearest(str(error.name), dict.fromkeys(list_event_names()))
     if found:
@@ -252,7 +252,7 @@ def explain_unknown_event(error: UnknownEventError) -> str:
 def read_event_name(option: str, name: str) -> EventName:
     """The event that an option names, by our name or Claude Code's; raises CommandError for an
     unknown name."""
-    from hookline.dialects.events import find_named_event
+    from hookline.dialects import find_named_event
 
     try:
         return find_named_event(name)

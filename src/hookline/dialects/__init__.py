@@ -6,7 +6,7 @@ merging the answers is the same for all of them. Another dialect is a module or 
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookline._support.problem import Problem
@@ -15,8 +15,9 @@ from hookline.dialects.matcher import Match
 from hookline.dialects.native import NativeDialect
 from hookline.dialects.remarks import Remark
 from hookline.dialects.stdout import HookAnswer
-from hookline.wire.events import EVENTS, EventName, EventSpec
-from hookline.wire.fired import FiredEvent
+from hookline.errors import UnknownEventError
+from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName, narrow_event
+from hookline.wire.fired import FiredEvent, read_fired_event
 from hookline.wire.hooks import HookConfig, OnFailure, PromptHook
 
 if TYPE_CHECKING:
@@ -32,10 +33,13 @@ __all__ = [
     "HookAnswer",
     "Remark",
     "Row",
+    "find_named_event",
     "is_read_strictly",
+    "list_event_names",
     "list_foreign",
     "list_managed_settings",
     "load_foreign",
+    "read_named_event",
 ]
 
 
@@ -151,6 +155,10 @@ class ForeignDialect(Dialect, Protocol):
 
     # The events that only this dialect has; a host fires them by name.
     extra_events: "Mapping[str, EventSpec]"
+    # Of these, the events that every agent of this package fires by itself, and those that
+    # ``hookline.agent`` fires and other agents fire as far as they know of them.
+    fired_by_all: frozenset[str]
+    fired_by_some: frozenset[str]
 
     def is_in_words(self, event: EventName, fields: Mapping[str, Any]) -> bool:
         """True if the fields of an event that hookline calls by the same name can only be in this
@@ -293,3 +301,61 @@ def is_read_strictly(hook: HookConfig) -> bool:
     if hook.on_failure != "block":
         return False
     return not (hook.closed_by_mode and hook.dialect_event in DIALECTS[hook.dialect].text_events)
+
+
+def list_event_names() -> tuple[str, ...]:
+    """Return every name of an event: hookline's, then those of other dialects."""
+    foreign = (name for dialect in list_foreign() for name in dialect.event_names())
+    return tuple(dict.fromkeys((*(event.value for event in HookEventName), *foreign)))
+
+
+def find_named_event(name: object) -> EventName:
+    """Return the event with this name, hookline's or another dialect's; raises
+    UnknownEventError."""
+    try:
+        return narrow_event(name)
+    except UnknownEventError:
+        dialect = _find_dialect(name)
+        event = dialect.event_for(str(name)) if dialect is not None else None
+        if event is None:
+            raise
+        return event
+
+
+def read_named_event(
+    name: object,
+    input: Mapping[str, Any],
+    get_tools: "Callable[[], Mapping[str, ToolAlias] | None]" = lambda: None,
+    *,
+    sdk_objects: bool = True,
+    dialect: str | None = None,
+) -> FiredEvent:
+    """Read an event from its name, hookline's or another dialect's, and its fields; raises
+    UnknownEventError, InvalidPayloadError or AmbiguousInputError. ``get_tools`` returns the tools
+    that the host declares, for an event in a dialect's words. With ``dialect`` both are in the
+    words of that one."""
+    if dialect is not None:
+        return load_foreign(dialect).read_event(str(name), input, get_tools())
+    event = find_named_event(name)
+    if event == name and isinstance(event, HookEventName):
+        foreign = _find_speaker(event, input)
+    else:
+        foreign = _find_dialect(name)
+    if foreign is None:
+        return read_fired_event(event, input, sdk_objects=sdk_objects)
+    return foreign.read_event(str(name), input, get_tools())
+
+
+def _find_speaker(event: EventName, fields: Mapping[str, Any]) -> ForeignDialect | None:
+    """Return the dialect in whose words an event is that hookline calls by the same name; None for
+    hookline's own words. They differ only by triggers."""
+    spec = EVENTS[event]
+    if spec.trigger is None or fields.get(spec.target or "") in spec.triggers:
+        return None
+    return next((each for each in list_foreign() if each.is_in_words(event, fields)), None)
+
+
+def _find_dialect(name: object) -> ForeignDialect | None:
+    if not isinstance(name, str):
+        return None
+    return next((each for each in list_foreign() if each.event_for(name) is not None), None)

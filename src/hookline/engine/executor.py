@@ -23,7 +23,6 @@ from hookline.runner.runner import HookRunner
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
-from hookline.wire.outputs import ModelCall
 from hookline.wire.results import (
     AggregatedHookResult,
     FailureMeta,
@@ -33,6 +32,7 @@ from hookline.wire.results import (
 
 if TYPE_CHECKING:
     from hookline.engine.project import Project
+    from hookline.pipeline.modelcall import ModelCall
     from hookline.runner.background import LateTexts
     from hookline.translate import HookTranslator
 
@@ -139,7 +139,7 @@ class LocalExecutor:
             if len(results) < len(plan.hooks):
                 plan = msgspec.structs.replace(plan, hooks=tuple(r.hook for r in results))
             stage = "aggregation"
-            call = None if translator is None else ModelCall(translator, fired.values[0])
+            call = None if translator is None else make_model_call(translator, fired)
             aggregated = self.aggregator.aggregate_results(plan, results, call=call)
             answer = process_common_hook_output_fields(aggregated, fired)
             if self._ends.texts and fired.event is HookEventName.BEFORE_AGENT:
@@ -278,6 +278,14 @@ class LocalExecutor:
             self.debug_log.warning(f"a hook tried to {what}, which has no effect: {why}")
 
 
+def make_model_call(translator: "HookTranslator", fired: FiredEvent) -> "ModelCall":
+    """Return the call that a model event is about."""
+    # Only model events load it.
+    from hookline.pipeline.modelcall import ModelCall
+
+    return ModelCall(translator, fired.values[0])
+
+
 class LateEnds:
     """Reports the end of each async hook, and keeps its texts for the next turn.
 
@@ -334,7 +342,7 @@ def deny_failed(
         if fired is not None and fired.spec.model and fired.values:
             # Without a translator the denial stands, but no response can be made of it.
             with suppress(Exception):
-                call = ModelCall(get_translator(), fired.values[0])
+                call = make_model_call(get_translator(), fired)
         denial = {"decision": "deny", "reason": envelope.errors[0].message}
         final = merge_outputs(event, [denial], call=call)
         envelope = msgspec.structs.replace(envelope, final_output=final)

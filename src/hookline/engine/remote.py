@@ -22,11 +22,12 @@ from hookline.engine.executor import LocalExecutor
 from hookline.errors import HooklineError, message_of
 from hookline.pipeline.aggregator import merge_outputs
 from hookline.pipeline.answer import Answer, process_common_hook_output_fields
+from hookline.pipeline.modelcall import ModelCall
 from hookline.settings.reader import Required
 from hookline.wire.codec import show
 from hookline.wire.events import EventName
 from hookline.wire.fired import FiredEvent
-from hookline.wire.outputs import DefaultHookOutput, ModelCall, create_hook_output
+from hookline.wire.outputs import DefaultHookOutput, create_hook_output
 from hookline.wire.results import (
     AggregatedHookResult,
     FailureMeta,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from hookline._support.notices import warn
-from hookline.dialects.events import find_named_event, read_named_event
+from hookline.dialects import find_named_event, read_named_event
 from hookline.engine.engine import Engine, run_blocking
 from hookline.engine.executor import deny_failed
 from hookline.errors import describe
 from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
 from hookline.wire.events import EventName
-from hookline.wire.fired import FiredEvent, Original, make_fired_event
+from hookline.wire.fired import Actor, FiredEvent, Original, make_fired_event
 from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     The coroutines of a ``blocking`` view end in their first step. A ``closed`` one denies an event
     when the engine itself fails. ``hear`` gets each answer before it is applied, and must not
     raise. ``original`` is an event as the host worded it, by the event's name.
+    ``get_actor`` returns who fires an event, and is asked for each.
     """
 
     engine: Engine
@@ -40,6 +41,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     closed: bool = False
     hear: Hear | None = None
     original: Mapping[EventName, Original] = {}
+    get_actor: Callable[[], Actor] | None = None
 
     @property
     def heard(self) -> "EngineView":
@@ -78,8 +80,15 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
             return self.fail(error, FiredEvent(event) if event else None)
         return await self.execute(fired)
 
+    async def fire_extra(self, name: str, target: str, fields: Mapping[str, Any]) -> Answer | None:
+        """Fire an event that only other dialects have, if a hook may answer it; else return None,
+        and load nothing of these dialects. ``target`` is what matchers are compared with."""
+        return await self.fire_named(name, fields) if self.may_answer(name, target) else None
+
     async def execute(self, fired: FiredEvent) -> Answer:
         """Carry out an event; only cancellation is raised."""
+        if self.get_actor is not None:
+            fired = self.get_actor().sign(fired)
         if self.original and fired.event in self.original:
             facts = msgspec.structs.replace(fired.facts, original=self.original[fired.event])
             fired = msgspec.structs.replace(fired, facts=facts)
@@ -131,7 +140,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
         """False if it is certain that no hook would answer such an event now."""
         return not self.is_off() and self.engine.may_answer(event, target)
 
-    def may_skip(self, *events: EventName, target: str = "") -> bool:
+    def may_skip(self, *events: EventName | str, target: str = "") -> bool:
         """True if these events need not be fired now: no hook would answer them, and the log does
         not record events without hooks."""
         try:

@@ -10,7 +10,7 @@ import msgspec
 from hookline._support.files import open_regular
 from hookline._support.nearest import name_hint
 from hookline._support.problem import Problem
-from hookline.dialects.events import find_named_event, read_named_event
+from hookline.dialects import find_named_event, read_named_event
 from hookline.errors import HooklineError, UnknownEventError
 from hookline.hooktests.comparison import Failure, find_bad_word
 from hookline.settings.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of

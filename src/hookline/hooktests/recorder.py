@@ -23,6 +23,7 @@ from hookline.hooktests.comparison import (
 )
 from hookline.hooktests.runs import name_places
 from hookline.pipeline.answer import Answer, result_document
+from hookline.pipeline.modelcall import ModelCall
 from hookline.settings.jsonc import MAX_BYTES
 from hookline.trace.events import Assembler
 from hookline.trace.log import TraceLog
@@ -30,7 +31,6 @@ from hookline.translate.choice import AnyTranslator
 from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName, narrow_event
 from hookline.wire.fired import read_fired_event
-from hookline.wire.outputs import ModelCall
 
 # Fields of an answer that have no word of their own in a test.
 _OUTPUTS = ("updatedToolOutput", "clearContext", "tailToolCallRequest", "removeToolInput")

@@ -16,7 +16,7 @@ from hookline._support.nearest import name_hint
 from hookline._support.notices import heard_warnings
 from hookline._support.places import home_dir
 from hookline._support.problem import Problem
-from hookline.dialects.events import read_named_event
+from hookline.dialects import read_named_event
 from hookline.dialects.matcher import MatchTimeout
 from hookline.engine.engine import Engine
 from hookline.engine.options import LoadOptions

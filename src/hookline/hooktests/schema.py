@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from hookline.dialects.events import list_event_names
+from hookline.dialects import list_event_names
 from hookline.hooktests.cases import FIELD_TYPES
 from hookline.hooktests.comparison import WORDS
 from hookline.settings import schema

@@ -16,7 +16,7 @@ from hookline.wire.outputs import (
     BLOCKING_WORDS,
     TOOL_MODES,
     DefaultHookOutput,
-    ModelCall,
+    TranslatedCall,
     create_hook_output,
     is_tail_tool_call,
     read_mode,
@@ -43,7 +43,7 @@ class HookAggregator:
         plan: HookExecutionPlan,
         results: Sequence[HookExecutionResult],
         *,
-        call: ModelCall | None = None,
+        call: TranslatedCall | None = None,
     ) -> AggregatedHookResult:
         """Merge the results, which are in plan order, by the rule of their event."""
         answers: list[dict[str, Any]] = []
@@ -77,7 +77,7 @@ def merge_outputs(
     event: EventName,
     answers: Sequence[dict[str, Any]],
     *,
-    call: ModelCall | None = None,
+    call: TranslatedCall | None = None,
 ) -> DefaultHookOutput | None:
     """Merge several answers into one; None if there are none."""
     if not answers:

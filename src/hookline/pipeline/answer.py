@@ -25,8 +25,7 @@ from hookline.wire.outputs import (
     BeforeToolHookOutput,
     BeforeToolSelectionHookOutput,
     DefaultHookOutput,
-    ModelCall,
-    ToolSelection,
+    TranslatedCall,
     change_tool_input,
     create_hook_output,
     find_fault,
@@ -176,7 +175,7 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     @classmethod
     def read(
-        cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: ModelCall | None = None
+        cls, fired: FiredEvent, output: Mapping[str, Any] | None, call: TranslatedCall | None = None
     ) -> "Answer":
         """Return the answer to an event from its merged output, which a log kept, for instance."""
         merged = None if output is None else create_hook_output(fired.event, output, call)
@@ -341,7 +340,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         if isinstance(output, BeforeModelHookOutput):
             return output.apply_llm_request_modifications(request)
         if isinstance(output, BeforeToolSelectionHookOutput):
-            return output.restrict_tools(request)
+            from hookline.pipeline.modelcall import restrict_tools
+
+            return restrict_tools(output, request)
         return request
 
     @cached_property
@@ -369,7 +370,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         output = self.final_output
         if not isinstance(output, BeforeToolSelectionHookOutput) or self.fired is None:
             return None
-        return output.get_allowed_tools(self.fired.field("llm_request"))
+        from hookline.pipeline.modelcall import find_allowed_tools
+
+        return find_allowed_tools(output, self.fired.field("llm_request"))
 
     @property
     def is_synthetic(self) -> bool:
@@ -453,7 +456,11 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
         hook answered."""
         output, request = self.final_output, self._get_field("llm_request")
         if output is None:
-            call = ModelCall(translator, request) if translator is not None else None
+            call = None
+            if translator is not None:
+                from hookline.pipeline.modelcall import ModelCall
+
+                call = ModelCall(translator, request)
             event = self.event
             output = DefaultHookOutput() if event is None else create_hook_output(event, {}, call)
         view: dict[str, Any] = {
@@ -483,7 +490,9 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
             view["modified_response"] = output.get_modified_response(response)
         elif isinstance(output, BeforeToolSelectionHookOutput):
             # No hook answered, and without a translator the request's tools are not known.
-            selection = ToolSelection() if output.call is None else output.select_tools(request)
+            from hookline.pipeline.modelcall import select_tools
+
+            selection = select_tools(output, request)
             named = (("toolConfig", selection.tool_config), ("tools", selection.tools))
             view["tool_selection"] = {name: value for name, value in named if value is not None}
         return view
@@ -532,7 +541,10 @@ class Answer(ProcessedHookResult, frozen=True, dict=True):
 
     def _make_empty_response(self, rejected: Any = None) -> Any:
         assert self.final_output is not None
-        return self.final_output.get_empty_response(self.reason or NO_REASON, rejected)
+        # Only model events load what translates their answers.
+        from hookline.pipeline.modelcall import make_empty_response
+
+        return make_empty_response(self.final_output, self.reason or NO_REASON, rejected)
 
 
 def _find_input_change(output: DefaultHookOutput, given: Mapping[str, Any]) -> Change | None:

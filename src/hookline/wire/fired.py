@@ -26,11 +26,12 @@ class Original(dict[str, Any]):
 
 class Facts(msgspec.Struct, frozen=True):
     """Facts about an event that native hooks do not read: the id of the tool call, how long the
-    tool took, and the event as the host worded it."""
+    tool took, the event as the host worded it, and how hard the model is to think."""
 
     call_id: str | None = None
     duration_ms: float | None = None
     original: Original | None = None
+    effort: str | None = None
 
     def words_of(self, dialect: str) -> Original | None:
         """Return the event as the host worded it if those are the dialect's words."""
@@ -66,6 +67,35 @@ class Target(str):
     def name_in(self, dialect: str) -> str | None:
         """Return the name that a dialect has for it; None if that is to be derived."""
         return self.elsewhere if self.dialect in ("", dialect) else None
+
+
+class RunningAgent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An agent as hooks read it: ``depth`` is 0 for the agent that the user talks to, and
+    ``parent`` the name of the agent whose tool runs this one."""
+
+    name: str
+    id: str | None = None
+    parent: str | None = None
+    depth: int = 0
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """Who fires events, as far as it is known: the turn, from one prompt of the user to the agent's
+    answer, and the agent."""
+
+    turn_id: str | None = None
+    agent: RunningAgent | None = None
+    effort: str | None = None
+
+    def sign(self, fired: "FiredEvent") -> "FiredEvent":
+        """Return an event with these fields, behind its own; only sub-agents are named."""
+        fields: dict[str, Any] = {} if self.turn_id is None else {"turn_id": self.turn_id}
+        if self.agent is not None and self.agent.depth:
+            fields["agent"] = {**msgspec.to_builtins(self.agent), "depth": self.agent.depth}
+        facts = fired.facts
+        if self.effort is not None:
+            facts = msgspec.structs.replace(facts, effort=self.effort)
+        return msgspec.structs.replace(fired, extra={**fields, **fired.extra}, facts=facts)
 
 
 class FiredEvent(msgspec.Struct, frozen=True):

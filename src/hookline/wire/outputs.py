@@ -1,22 +1,17 @@
 """What a hook may answer, and the one place that interprets an answer.
 
 ``create_hook_output`` makes an output from a hook's JSON; callers use its methods and never look
-into ``hookSpecificOutput`` themselves. Outputs of model events use SDK types, through the
-translator that they were made with.
+into ``hookSpecificOutput`` themselves. Outputs of model events answer in SDK types, through the
+call that they were made with.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
-from hookline._support.notices import warn
-from hookline.errors import HooklineError, TranslationError
+from hookline.errors import HooklineError
 from hookline.wire.events import EventName, HookEventName
-
-if TYPE_CHECKING:
-    from hookline.translate import HookTranslator
 
 NO_REASON = "No reason provided"
 BLOCKING_WORDS = frozenset({"block", "deny"})
@@ -81,12 +76,21 @@ SPECIFIC_FIELDS = _SpecificFields(
 TYPE_WORDS = {bool: "true or false", str: "a string", dict: "an object", list: "a list"}
 
 
-class ModelCall(msgspec.Struct, frozen=True):
-    """What an output needs to use SDK types: a translator, and a value of the caller's that shows
-    which form to use, JSON or the SDK's own objects."""
+class TranslatedCall(Protocol):
+    """The model call that an output is about: it puts what hooks answer into SDK types, and ignores
+    what is malformed (``pipeline/modelcall.py``)."""
 
-    translator: "HookTranslator"
-    like: Any = None
+    def change_request(self, field: str, change: Any, request: Any) -> Any:
+        """Return a request with what hooks change; ``field`` is where they say it."""
+        ...
+
+    def make_response(self, answer: Any, base: Any = None) -> Any:
+        """Return the response that hooks give, on the base of the model's; None if malformed."""
+        ...
+
+    def change_tool_config(self, change: Any, tool_config: Any) -> Any:
+        """Return a tool config with what hooks change."""
+        ...
 
 
 class BlockingError(msgspec.Struct, frozen=True):
@@ -113,7 +117,7 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
     decision: str | None = None
     reason: str | None = None
     hook_specific_output: dict[str, Any] | None = None
-    call: ModelCall | None = None
+    call: TranslatedCall | None = None
 
     def is_blocking_decision(self) -> bool:
         """True if the answer forbids what is about to happen, or rejects what happened."""
@@ -196,27 +200,11 @@ class DefaultHookOutput(msgspec.Struct, frozen=True, kw_only=True):
             wire["hookSpecificOutput"] = self.hook_specific_output
         return wire
 
-    def get_empty_response(self, reason: str, rejected: Any = None) -> Any:
-        """Make a response in the SDK's form that contains only a reason; in the form of the
-        rejected response, if the translator can read that. Without a translator that works it is
-        in hooks' own form: the call is refused all the same."""
-        call = self.call
-        if call is None:
-            return {"text": reason}
-        like = call.like
-        try:
-            if rejected is not None:
-                with suppress(TranslationError):
-                    call.translator.to_hook_llm_response(rejected)
-                    like = rejected
-            return call.translator.empty_response(reason, like=like)
-        except Exception:
-            return {"text": reason}
-
     def _get_specific(self, key: str) -> Any:
         return self.hook_specific_output.get(key) if self.hook_specific_output else None
 
-    def _require_call(self) -> ModelCall:
+    def require_call(self) -> TranslatedCall:
+        """Return the call that this output is about; raises HooklineError without one."""
         if self.call is None:
             raise HooklineError("this output was made without a translator; give it a ModelCall")
         return self.call
@@ -259,19 +247,14 @@ class BeforeModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     def get_synthetic_response(self) -> Any:
         """Return the hook's own response in the SDK's form, or None."""
         response = self._get_specific("llm_response")
-        if response is None:
-            return None
-        call = self._require_call()
-        translate = call.translator.from_hook_llm_response
-        return _translate_or_warn("llm_response", lambda: translate(response, like=call.like), None)
+        return None if response is None else self.require_call().make_response(response)
 
     def apply_llm_request_modifications(self, request: Any) -> Any:
         """Return the request after the hooks; the same object if they changed nothing."""
         change = self._get_specific("llm_request")
         if change is None:
             return request
-        translate = self._require_call().translator.from_hook_llm_request
-        return _translate_or_warn("llm_request", lambda: translate(change, request), request)
+        return self.require_call().change_request("llm_request", change, request)
 
 
 class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
@@ -280,76 +263,23 @@ class AfterModelHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     def get_modified_response(self, base: Any = None) -> Any:
         """Return the response after the hooks, or None if they changed nothing."""
         change = self._get_specific("llm_response")
-        if change is None:
-            return None
-        call = self._require_call()
-        translate = call.translator.from_hook_llm_response
-        return _translate_or_warn(
-            "llm_response", lambda: translate(change, base, like=call.like), None
-        )
+        return None if change is None else self.require_call().make_response(change, base)
 
 
 class BeforeToolSelectionHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
     """BeforeToolSelection: may restrict the tools of the call."""
 
+    def get_tool_config(self) -> dict[str, Any] | None:
+        """Return what hooks say about the tool config, or None."""
+        change = self._get_specific("toolConfig")
+        return change if isinstance(change, dict) else None
+
     def apply_tool_config_modifications(self, tool_config: Any, tools: Any) -> ToolSelection:
         """Return the tool config after the hooks; the tool declarations stay as they are."""
-        change = self._get_specific("toolConfig")
-        if not isinstance(change, dict):
-            return ToolSelection(tool_config, tools)
-        call = self._require_call()
-        translate = call.translator.from_hook_tool_config
-        changed = _translate_or_warn(
-            "toolConfig", lambda: translate(change, tool_config, like=call.like), tool_config
-        )
-        return ToolSelection(changed, tools)
-
-    def select_tools(self, request: Any) -> ToolSelection:
-        """Return the request's tool config and tools after the hooks; if the request has an
-        unknown form, only what the hooks answered."""
-        try:
-            own_config, own_tools = self._require_call().translator.tool_selection(request)
-        except TranslationError:
-            own_config = own_tools = None
-        return self.apply_tool_config_modifications(own_config, own_tools)
-
-    def restrict_tools(self, request: Any) -> Any:
-        """Return the request with the tool config after the hooks; the same object if they
-        changed nothing."""
-        change = self._get_specific("toolConfig")
-        if not isinstance(change, dict):
-            return request
-        translate = self._require_call().translator.from_hook_llm_request
-        return _translate_or_warn(
-            "toolConfig", lambda: translate({"toolConfig": change}, request), request
-        )
-
-    def get_sent_tools(self, request: Any) -> ToolSelection:
-        """Return the tool config and tools to send: without names that the request does not
-        declare, which an API would refuse."""
-        try:
-            sent = self._require_call().translator.tool_selection(self.restrict_tools(request))
-        except TranslationError:
-            return self.apply_tool_config_modifications(None, None)
-        return ToolSelection(*sent)
-
-    def get_allowed_tools(self, request: Any) -> frozenset[str] | None:
-        """Return the names of the tools that the model may call after the hooks, None for all."""
-        try:
-            own = self._require_call().translator.to_hook_llm_request(request).get("toolConfig", {})
-        except TranslationError:
-            own = {}
-        change = self._get_specific("toolConfig")
-        selected: Mapping[str, Any] = own
-        if (
-            isinstance(change, dict)
-            and find_fault(HookEventName.BEFORE_TOOL_SELECTION, "toolConfig", change) is None
-        ):
-            selected = {**own, **{name: said for name, said in change.items() if said is not None}}
-        if read_mode(selected.get("mode")) == "NONE":
-            return frozenset()
-        names = selected.get("allowedFunctionNames")
-        return None if names is None else frozenset(names)
+        change = self.get_tool_config()
+        if change is not None:
+            tool_config = self.require_call().change_tool_config(change, tool_config)
+        return ToolSelection(tool_config, tools)
 
 
 class AfterAgentHookOutput(DefaultHookOutput, frozen=True, kw_only=True):
@@ -369,7 +299,7 @@ _OUTPUT_TYPES: dict[str, type[DefaultHookOutput]] = {
 
 
 def create_hook_output(
-    event: EventName, data: Mapping[str, Any], call: ModelCall | None = None
+    event: EventName, data: Mapping[str, Any], call: TranslatedCall | None = None
 ) -> DefaultHookOutput:
     """Make the output of an event; fields of the wrong type and unknown decisions are left out."""
     fields: dict[str, Any] = {"call": call}
@@ -442,12 +372,3 @@ def is_tail_tool_call(value: object) -> bool:
         and isinstance(value.get("name"), str)
         and isinstance(value.get("args"), dict)
     )
-
-
-def _translate_or_warn(field: str, translate: Any, otherwise: Any) -> Any:
-    """Translate a hook's answer; if it is malformed, warn and return ``otherwise``."""
-    try:
-        return translate()
-    except TranslationError as error:
-        warn(f"a hook's {field} was ignored: {error}")
-        return otherwise

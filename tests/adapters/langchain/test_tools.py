@@ -173,6 +173,14 @@ async def test_a_raising_tool_fires_after_tool_with_its_error_and_raises_on(
     assert "the disk is full" in seen[0]["tool_response"]["error"]["message"]
 
 
+@every_way
+async def test_what_hooks_add_to_a_raising_tool_is_in_its_exception(hooks: Hooks, way: Way) -> None:
+    hooks.on("AfterTool")(lambda _: add_context("Empty the bin."))
+    agent = make_agent(hooks, Recorded(call("shell", command="fill"), "Done."))
+    with pytest.raises(OSError, match=r"the disk is full\n\nEmpty the bin\."):
+        await talk(agent, "Go on.", way)
+
+
 def test_an_error_that_the_tool_node_handles_counts_as_an_error(hooks: Hooks) -> None:
     seen: list[Any] = []
     hooks.on("AfterTool")(seen.append)

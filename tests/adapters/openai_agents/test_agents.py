@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import gc
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from hookline import Hooks, ask, deny, stop
 from hookline.adapters.openai_agents import close, hooked, read_question
 from hookline.errors import HooklineError
 from tests.adapters.openai_agents.playing import PLAYS, call, note, results, script, texts
+from tests.harness.scratch import Project
 
 each_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 
@@ -479,3 +481,32 @@ async def test_hooks_of_a_directory_are_loaded_and_closed(tmp_path: Any) -> None
     agent = hooked(clerk(script("Done.")), tmp_path)
     assert (await Runner.run(agent, "Hi.")).final_output == "Done."
     close(agent)
+
+
+@each_play
+async def test_an_agent_as_a_tool_is_a_subagent_of_claude_codes_hooks(
+    play: Any, project: Project
+) -> None:
+    log = project.script(
+        "log.sh",
+        "#!/bin/sh\ninput=$(cat)\nprintf '%s\\n' \"$input\" >> log\n"
+        "case \"$input\" in *'\"stop_hook_active\":false'*) echo 'Say more.' >&2; exit 2;; esac\n",
+    )
+    hook = {"type": "command", "command": str(log)}
+    events = {name: [{"hooks": [hook]}] for name in ("SubagentStart", "SubagentStop")}
+    project.write(".claude/settings.json", json.dumps({"hooks": events}))
+    hooks = Hooks.load(project.path, claude=True, trusted=True)
+    inner, outer = script("So.", "It is so."), script(call("ask", input="How?"), "Done.")
+    tools = [clerk(inner, name="expert").as_tool("ask", "Ask an expert.")]
+    assert (await play(hooked(clerk(outer, tools=tools), hooks), "Go on.")).output == "Done."
+    assert results(outer) == ["It is so."]
+    assert "Say more." in texts(inner)
+    read = [json.loads(line) for line in (project.path / "log").read_text().splitlines()]
+    assert [(e["hook_event_name"], e["agent_type"]) for e in read] == [
+        ("SubagentStart", "expert"),
+        ("SubagentStop", "expert"),
+        ("SubagentStop", "expert"),
+    ]
+    assert len({e["agent_id"] for e in read}) == 1
+    assert [e.get("last_assistant_message") for e in read] == [None, "So.", "It is so."]
+    hooks.close()

@@ -130,6 +130,7 @@ class _HookedAgent(Agent[Any]):
         """Return the tools for one turn, each behind hooks."""
         run = self._hookline.find_run(run_context)
         run.take_turn()
+        run.agent_name = run.agent_name or self.name
         bypass = None if run.facts is None else find_bypass(self, run.facts)
         run.notice(bypass)
         if bypass is not None and run.root.stop is not None:

@@ -25,6 +25,7 @@ from hookline.adapters.openai_agents.items import (
 from hookline.adapters.openai_agents.runs import Run, current_run
 from hookline.adapters.openai_agents.toolcalls import open_calls, tool_name
 from hookline.calls.streams import split_response
+from hookline.calls.subagent import SubagentGate
 from hookline.errors import BlockedByHook, HooklineError, StoppedByHook
 from hookline.translate.values import SDKCall, get, put
 from hookline.wire.events import HookEventName
@@ -255,7 +256,8 @@ class ModelCall:
         if run.facts is not None:
             run.facts.questions.clear()
         is_over = run.root.stop is not None or run.refusal is not None
-        if not is_over and not run.added and run.face.may_skip(*_EVENTS):
+        may_skip = run.face.may_skip(*_EVENTS) and run.may_skip_subagent()
+        if not is_over and not run.added and may_skip:
             tools = arguments["tools"]
             called = (tool_name(tool) for tool in tools if isinstance(tool, FunctionTool))
             if not any(map(run.may_answer, called)):
@@ -275,6 +277,8 @@ class ModelCall:
         may_begin = run.refusal is None and (run.stop is None or run.is_resumed)
         if run.root is run and run.turn is None and may_begin:
             await self._open_turn()
+        elif run.root is not run and run.subagent is None and may_begin:
+            await self._open_subagent()
         if run.root.stop is not None:
             reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
             return await self._close_turn(reply, may_send_back=False)
@@ -364,9 +368,11 @@ class ModelCall:
     ) -> Response | None:
         """Fire AfterAgent; return the response that ends the turn, None if hooks send it back."""
         run = self._run
+        text = read_text(response)
+        if run.subagent is not None:
+            return await self._close_subagent(response, text, may_send_back=may_send_back)
         if run.root is not run or run.turn is None:
             return response
-        text = read_text(response)
         end = await run.turn.close(self._face, text)
         for kept in end.texts:
             run.conversation.keep(kept)
@@ -384,6 +390,28 @@ class ModelCall:
                 "AfterAgent hooks sent a turn back that other hooks had ended; it stays ended: "
                 f"{end.send_back}"
             )
+            return response
+        self._add_item({"role": "assistant", "content": text})
+        self._add_item({"role": "user", "content": end.send_back})
+        return None
+
+    async def _open_subagent(self) -> None:
+        """Fire SubagentStart for a run that a tool has started."""
+        run = self._run
+        fire = self._face.view.fire_extra
+        run.subagent = SubagentGate(fire, run.agent_name)
+        if texts := await run.subagent.open():
+            self._add_item({"role": "user", "content": "\n\n".join(texts)})
+
+    async def _close_subagent(
+        self, response: Response, text: str, *, may_send_back: bool
+    ) -> Response | None:
+        """Fire SubagentStop; return the response that ends the run, None if hooks send it back."""
+        assert self._run.subagent is not None
+        end = await self._run.subagent.close(text)
+        if end.stop is not None:
+            self._run.end(end.stop)
+        if end.send_back is None or not may_send_back:
             return response
         self._add_item({"role": "assistant", "content": text})
         self._add_item({"role": "user", "content": end.send_back})

@@ -22,6 +22,7 @@ from hookline.adapters.gates import (
     write_input,
 )
 from hookline.adapters.openai_agents.items import make_mark
+from hookline.calls.subagent import SubagentGate
 from hookline.calls.tool import ConfirmationRequest, ToolInput
 from hookline.errors import HooklineError
 from hookline.hooks import Face
@@ -106,6 +107,9 @@ class Run:
         # Why hooks ended it without stopping: they refused the prompt.
         self.refusal: str | None = None
         self.turn: TurnGate | None = None
+        # The agent that it begins with; a run that a tool starts is a sub-agent's.
+        self.agent_name = ""
+        self.subagent: SubagentGate | None = None
         self.has_begun = False
         # Whether the model was called since the run began here.
         self.has_called = False
@@ -151,6 +155,12 @@ class Run:
         """True if a hook matches a tool. Asks the hooks of all sessions, since a stored run does
         not know its session yet."""
         return self.guard.conversations.hooks.may_answer(event, name)
+
+    def may_skip_subagent(self) -> bool:
+        """True if no hook would answer the start or the end of this run as a sub-agent's."""
+        if self.root is self:
+            return True
+        return self.face.may_skip("SubagentStart", "SubagentStop", target=self.agent_name)
 
     async def begin(self, *, goes_on: bool) -> None:
         """Fire SessionStart, if nothing has happened in this conversation yet."""

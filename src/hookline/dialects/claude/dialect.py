@@ -22,7 +22,12 @@ from hookline.dialects.claude.events import (
     OWN_TRIGGERS,
     ClaudeEventName,
 )
-from hookline.dialects.claude.inputs import find_failure, show_call, write_document
+from hookline.dialects.claude.inputs import (
+    find_failure,
+    is_of_subagent,
+    show_call,
+    write_document,
+)
 from hookline.dialects.claude.payloads import read_claude_event
 from hookline.dialects.claude.prompts import refuse
 from hookline.dialects.claude.rules import Rule, covers, read_rule
@@ -58,6 +63,8 @@ _NOT_RUN_HERE = {
     "agent": "agent hooks are not supported: this host has no agent to ask; use a prompt hook",
     "mcp_tool": "mcp_tool hooks are not supported; call the server's tool from a command hook",
 }
+# A sub-agent has SubagentStart and SubagentStop in their place.
+_OF_MAIN_AGENT = frozenset({"UserPromptSubmit", "Stop", "SessionStart", "SessionEnd"})
 # A matcher that is a list of names, not an expression.
 NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 # Their matchers are lists of fewer characters.
@@ -87,6 +94,8 @@ class ClaudeDialect:
     background_keys: tuple[str, ...] = ("async", "asyncRewake")
     text_events = TEXT_EVENTS
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
+    fired_by_all = frozenset({"PermissionRequest"})
+    fired_by_some = frozenset({"SubagentStart", "SubagentStop", "PostCompact", "StopFailure"})
     env_file = "CLAUDE_ENV_FILE"
     env_file_events = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
@@ -220,8 +229,11 @@ class ClaudeDialect:
         return not is_list or "mcp__" in str(matcher)
 
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:
-        """Decide by the hook's ``if``, and by whether the tool failed; in doubt the hook runs."""
+        """Decide by the hook's ``if``, by whether the tool failed, and by whether a sub-agent fires
+        the event; in doubt the hook runs."""
         key = hook.dialect_event
+        if key in _OF_MAIN_AGENT and is_of_subagent(document):
+            return False
         if key in ("PostToolUse", "PostToolUseFailure"):
             has_failed = find_failure(document) is not None
             if has_failed != (key == "PostToolUseFailure"):

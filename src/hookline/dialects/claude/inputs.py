@@ -19,6 +19,7 @@ Fields: TypeAlias = dict[str, Any]
 _BASE = ("session_id", "transcript_path", "cwd")
 # Fields of native hooks that Claude Code's hooks get in another form, or not at all.
 _NATIVE_BASE = frozenset({*_BASE, "hook_event_name", "timestamp", "mcp_context"})
+_ACTOR = frozenset({"turn_id", "agent", "host", "labels"})
 _NATIVE_FIELDS: Mapping[EventName, frozenset[str]] = {
     HookEventName.BEFORE_TOOL: frozenset({"original_request_name"}),
     HookEventName.AFTER_TOOL: frozenset({"original_request_name", "original_tool_input"}),
@@ -66,7 +67,8 @@ def write_document(document: EventDocument) -> bytes:
         if name in _WITH_CALL_ID and "tool_use_id" not in fields:
             fields["tool_use_id"] = _name_call(document)
     else:
-        native = _NATIVE_BASE | _NATIVE_FIELDS.get(document.event, frozenset())
+        actor = _ACTOR.difference(EVENTS[document.event].required)
+        native = _NATIVE_BASE | actor | _NATIVE_FIELDS.get(document.event, frozenset())
         fields = {key: value for key, value in payload.items() if key not in native}
         name, base = name_event(document), payload
         word = _WORDINGS.get(name)
@@ -74,10 +76,32 @@ def write_document(document: EventDocument) -> bytes:
         order = [field for field in _ORDER.get(name, ()) if field in fields]
         fields = {**{field: fields[field] for field in order}, **fields}
     head: Fields = {field: base[field] for field in _BASE}
+    if original is None and "turn_id" not in fields and isinstance(payload.get("turn_id"), str):
+        head["prompt_id"] = payload["turn_id"]
     if name in _WITH_MODE:
         head["permission_mode"] = base.get("permission_mode") or "default"
+    if original is None:
+        head |= _describe_agent(document, fields)
     head["hook_event_name"] = name
     return codec.encode(head | {key: fields[key] for key in fields if key not in head})
+
+
+def is_of_subagent(document: EventDocument) -> bool:
+    """True if an agent fires the event that another agent's tool runs."""
+    agent = document.payload.get("agent")
+    return isinstance(agent, Mapping) and bool(agent.get("depth"))
+
+
+def _describe_agent(document: EventDocument, fields: Fields) -> Fields:
+    """Return the fields of the agent that fires an event, unless these are the event's own."""
+    described: Fields = {}
+    if is_of_subagent(document) and "agent_id" not in fields:
+        agent = document.payload["agent"]
+        described = {"agent_id": agent.get("id") or agent.get("name")}
+        described["agent_type"] = agent.get("name")
+    if document.facts.effort is not None and "effort" not in fields:
+        described["effort"] = {"level": document.facts.effort}
+    return described
 
 
 def name_event(document: EventDocument) -> str:

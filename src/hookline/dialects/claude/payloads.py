@@ -63,7 +63,19 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
         duration if isinstance(duration, int | float) else None,
         None if is_hosts else Original(NAME, {**fields, "hook_event_name": name}),
     )
-    return msgspec.structs.replace(fired, facts=facts)
+    return msgspec.structs.replace(fired, facts=facts, extra=_read_actor(fired.extra))
+
+
+def _read_actor(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return the further fields of an event with turn and agent as native hooks read them."""
+    turn, agent = extra.get("prompt_id"), extra.get("agent_id")
+    read = {name: value for name, value in extra.items() if name not in ("prompt_id", "agent_id")}
+    if isinstance(turn, str):
+        read["turn_id"] = turn
+    if isinstance(agent, str):
+        name = read.pop("agent_type", None) or agent
+        read["agent"] = {"name": name, "id": agent, "depth": 1}
+    return read
 
 
 def _read_claude_only(event: EventName, fields: Fields) -> FiredEvent:

@@ -6,18 +6,13 @@ size and time. No part of a header's value is in any result.
 
 import os
 import re
-import threading
 import time
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline._support.escapes import one_line
-from hookline._support.fork import owned_by_process
 from hookline._support.secrets import Secrets
 from hookline.dialects import DIALECTS, HookAnswer, is_read_strictly
 from hookline.dialects.stdout import has_every_key, read_whole_object, trim
@@ -36,19 +31,12 @@ _JSON = "application/json"
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
 
-# Clients of the process that this one was forked from, kept so that they are never closed: closing
-# them would disturb the parent's connections.
-_abandoned: list[object] = []
-
 
 class HttpRunner:
-    """Runs http hooks, and owns the connections that are kept from call to call."""
+    """Runs http hooks, from any event loop of asyncio."""
 
-    def __init__(self, *, is_disposed: bool = False) -> None:
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
         self._client: Client | None = None
-        self._is_disposed = is_disposed
-        owned_by_process.add(self)
 
     async def run(
         self, hook: HttpHook, document: InputDocument, context: RunContext
@@ -74,20 +62,6 @@ class HttpRunner:
             warnings=(*headers.warnings, *answer.warnings),
         )
 
-    def dispose(self) -> None:
-        """Close the connections now, or after the last request that is under way."""
-        with self._lock:
-            self._is_disposed = True
-            unused = self._give_up_client()
-        if unused is not None:
-            unused.finish()
-
-    def forget(self) -> None:
-        """Drop the parent's connections, in a forked child of this process."""
-        self._lock = threading.Lock()
-        _abandoned.append(self._client)
-        self._client = None
-
     async def _send_event(
         self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
     ) -> tuple[HookAnswer, str]:
@@ -101,7 +75,7 @@ class HttpRunner:
         body = document.encoded(hook.dialect)
         sent = headers.make(target, body)
         try:
-            from hookline.runner.http_client import Request, Unanswered
+            from hookline.runner.http_client import Client, Request, Unanswered
         except ImportError:
             return HookAnswer(success=False, failed="spawn", error=_MISSING), ""
         request = Request(
@@ -112,41 +86,14 @@ class HttpRunner:
             seconds=hook.timeout / 1000,
             limit=context.limits.max_stdout,
         )
+        if self._client is None:
+            self._client = Client()
         try:
-            with self._borrow_client() as client:
-                response = await client.send(request)
+            response = await self._client.send(request)
         except Unanswered as error:
             return HookAnswer(success=False, failed=error.failed, error=str(error)), ""
         text = response.body.decode("utf-8", "replace")
         return _read_response(hook, document, target, response, text, headers.secrets)
-
-    @contextmanager
-    def _borrow_client(self) -> "Iterator[Client]":
-        from hookline.runner.http_client import Client
-
-        with self._lock:
-            client = self._client
-            if client is None:
-                client = self._client = Client()
-                # Closes it too if the runner is never disposed, and when the program ends.
-                client.finish = weakref.finalize(self, client.close)
-            client.users += 1
-        try:
-            yield client
-        finally:
-            with self._lock:
-                client.users -= 1
-                unused = self._give_up_client() if self._is_disposed else None
-            if unused is not None:
-                unused.finish()
-
-    def _give_up_client(self) -> "Client | None":
-        """Return the client to close, if there is one and no call uses it."""
-        client = self._client
-        if client is None or client.users:
-            return None
-        self._client = None
-        return client
 
 
 class _Headers:

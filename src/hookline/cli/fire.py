@@ -204,11 +204,9 @@ def _tell(
         if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
     ]
     if untrusted and not config.is_strict() and config.get_remote_firing() is None:
-        are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
-        screen.warning(
-            f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "
-            f"review {them} with `hookline trust`"
-        )
+        hooks = count(len(untrusted), "project hook is", "project hooks are")
+        them = "it" if len(untrusted) == 1 else "them"
+        screen.warning(f"{hooks} not trusted and did not run; review {them} with `hookline trust`")
     word, status = answer.word, _STATUS.get(answer.word, 0)
     if word == "ask" and options.on_ask is not None:
         status = _ON_ASK[options.on_ask]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from hookline._support.escapes import count
 from hookline._support.notices import Notice
 from hookline.hooktests.cases import Outcome
 from hookline.hooktests.comparison import Failure, failure_lines
@@ -53,8 +54,9 @@ def explain_outcome(
         for mark, line in shown:
             yield ExplainedLine(((f"{mark} {line}", _ROLES[mark]),), is_quoted=True)
         if left := len(lines) - len(shown):
-            more = "1 more line" if left == 1 else f"{left} more lines"
-            yield ExplainedLine(((f"{more}; {elsewhere}", "faint"),), is_quoted=True)
+            yield ExplainedLine(
+                ((f"{count(left, 'more line')}; {elsewhere}", "faint"),), is_quoted=True
+            )
     if outcome.failures:
         for result in outcome.document["results"] if outcome.document else ():
             ended = _describe_result(result, say_time)

@@ -4,15 +4,16 @@ A line that is not a record is counted and skipped.
 """
 
 import errno
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from itertools import count
 from typing import Any, BinaryIO
 
 import msgspec
 
+from hookline._support.escapes import count
 from hookline._support.files import open_regular
 from hookline.errors import HooklineError
 from hookline.wire import codec
@@ -57,7 +58,7 @@ class Skipped(msgspec.Struct):
 
     def __str__(self) -> str:
         """Say what was skipped, empty if nothing was."""
-        lines = "1 line that is" if self.foreign == 1 else f"{self.foreign} lines that are"
+        lines = count(self.foreign, "line that is", "lines that are")
         texts = {
             f"left out {lines} no record of hookline's": self.foreign,
             "left out a line that was only half written": self.torn,
@@ -137,7 +138,7 @@ class TraceLog:
         # The newest first: a file rotated meanwhile is then found twice, not missed. During a
         # rotation one number has no file.
         missing = 0
-        for number in count():
+        for number in itertools.count():
             file = _open_log_file(f"{self.path}.{number}" if number else self.path)
             missing = missing + 1 if file is None else 0
             if missing > 1:

@@ -132,12 +132,21 @@ def run(options: Options, screen: Screen) -> int:
             "use letters, digits, '-', '_' and '.'"
         )
     hook = make_first_hook(event, options.language, options.name)
-    project = find_project_dir(os.path.abspath(options.cwd or os.getcwd()), home_dir())
+    here = os.path.abspath(options.cwd or os.getcwd())
+    project = find_project_dir(here, home_dir())
     settings = os.path.join(project, ".hookline", "settings.json")
     if options.settings:
         if len(options.settings) > 1:
             raise CommandError("--settings: the hook goes into one file; name only one")
         settings = os.path.abspath(options.settings[0])
+    if not options.settings and not options.json and project != here:
+        inside = f"{shown_path(here)} is inside the project {shown_path(project)}"
+        screen.line(
+            f"{inside}, so the hook goes into ",
+            (shown_path(settings), "name"),
+            "; to have hooks for this folder alone, make a .hookline folder in it first",
+        )
+        screen.line()
     updated, schemas = _make_files(hook, project, settings, is_own=not options.settings)
     steps = hook.next_steps(options)
     script, test = os.path.join(project, hook.script), os.path.join(project, hook.test)

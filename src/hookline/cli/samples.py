@@ -1,4 +1,4 @@
-"""Sample events of Claude Code: a value for each required field."""
+"""Sample events: a value for each required field, of our events and of Claude Code's."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,25 @@ from hookline.dialects.matcher import MatchTimeout
 from hookline.dialects.tools import ToolAlias, show_as_host
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, find_event
+from hookline.wire.events import EVENTS, HookEventName, find_event
 
+_REQUEST = {"model": "gemini-2.5-flash", "contents": "Hello"}
+_RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
+_OURS: Mapping[str, dict[str, Any]] = {
+    HookEventName.BEFORE_TOOL: {"tool_name": "write_file", "tool_input": {"content": "hi"}},
+    HookEventName.AFTER_TOOL: {"tool_name": "read_file", "tool_input": {}, "tool_response": "hi"},
+    HookEventName.BEFORE_AGENT: {"prompt": "Fix the tests"},
+    HookEventName.AFTER_AGENT: {"prompt": "Fix it", "prompt_response": "Done"},
+    HookEventName.BEFORE_MODEL: {"model_request": _REQUEST},
+    HookEventName.AFTER_MODEL: {"model_request": _REQUEST, "model_response": _RESPONSE},
+    HookEventName.BEFORE_TOOL_SELECTION: {"model_request": _REQUEST},
+    HookEventName.SESSION_START: {"source": "startup"},
+    HookEventName.SESSION_END: {"reason": "exit"},
+    HookEventName.PRE_COMPRESS: {"trigger": "manual"},
+    HookEventName.NOTIFICATION: {"message": "Build finished"},
+}
 _CALL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
-# Events that are fired as one of our own.
+# Events of Claude Code that are fired as one of our own.
 _MAPPED: Mapping[str, dict[str, Any]] = {
     "PreToolUse": _CALL,
     "PostToolUse": {**_CALL, "tool_response": {"stdout": "README.md", "stderr": ""}},
@@ -69,11 +84,16 @@ _VALUES: Mapping[str, Any] = {
     "final": True,
     "delta": "Hi",
 }
-_TARGETS = ("Bash", "Write", "Edit", "Read", "startup", "other", "manual", "permission_prompt")
+_TARGETS = (
+    *("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual"),
+    *("Bash", "Write", "Edit", "Read", "other", "permission_prompt"),
+)
 
 
-def sample_fields(name: str) -> dict[str, Any]:
-    """Return sample fields for an event, given by Claude Code's name."""
+def sample_fields(name: str, *, is_claude: bool = False) -> dict[str, Any]:
+    """Return sample fields for the event of a name; some events of Claude Code have one of ours."""
+    if name in _OURS and not is_claude:
+        return dict(_OURS[name])
     if name in _MAPPED:
         return dict(_MAPPED[name])
     event = find_event(name)
@@ -82,33 +102,35 @@ def sample_fields(name: str) -> dict[str, Any]:
     return {field: _VALUES.get(f"{name}.{field}", _VALUES.get(field)) for field in required}
 
 
-def sample_arguments(name: str) -> str:
-    """Return the arguments of ``hookline fire`` for a sample of this event."""
+def example(name: str) -> str:
+    """Return a command line that fires the event of a name, ours or Claude Code's."""
     fields = sample_fields(name)
     words = []
     if "tool_name" in fields:
-        tool, called = fields.pop("tool_name"), codec.encode(fields.pop("tool_input")).decode()
-        words += ["--tool", tool, "--tool-input", f"'{called}'"]
+        tool, arguments = fields.pop("tool_name"), codec.encode(fields.pop("tool_input")).decode()
+        words += ["--tool", tool, "--tool-input", f"'{arguments}'"]
     if fields:
         words += ["--input", f"'{codec.encode(fields).decode()}'"]
-    return " ".join(words)
+    return " ".join(["hookline", "fire", name, *words])
 
 
 def make_fields(
     entry: HookRegistryEntry, tools: Mapping[str, ToolAlias] | None
 ) -> dict[str, Any] | None:
-    """Return the fields of an event that runs a Claude Code hook; None if its matcher matches no
-    sample name."""
-    fields, spec = sample_fields(entry.hook.dialect_event), EVENTS[entry.event]
+    """Return the fields of an event that runs a hook, in the words of its dialect; None if its
+    matcher matches no sample name."""
+    key, spec = entry.hook.dialect_event, EVENTS[entry.event]
+    fields = sample_fields(key or entry.event.value, is_claude=bool(key))
     if "tool_input" in fields:
         # Fields for any of the tools.
         fields["tool_input"] = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
-    if spec.target is None:
+    if spec.target is None or spec.target not in fields:
         return fields
-    sample = fields[spec.target]
-    for name in (sample, *re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS):
-        ours = show_as_host(name, {}, tools=tools).name if spec.search else name
+    for name in (*re.findall(r"[\w-]+", str(entry.matcher or "")), fields[spec.target], *_TARGETS):
+        if not key and spec.trigger is not None and name not in list(spec.trigger):
+            continue
+        target = show_as_host(name, {}, tools=tools).name if key and spec.search else name
         with suppress(MatchTimeout):
-            if entry.matches(ours):
+            if entry.matches(target):
                 return {**fields, spec.target: name}
     return None

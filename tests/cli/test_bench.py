@@ -203,7 +203,7 @@ def test_the_event_is_made_up_unless_it_is_given(
 @pytest.mark.parametrize(
     ("event", "matcher", "field", "on"),
     [
-        ("AfterTool", "", '"tool_response":{"llmContent":"hi"', "AfterTool read_file"),
+        ("AfterTool", "", '"tool_response":"hi"', "AfterTool read_file"),
         ("SessionStart", "resume|startup", '"source":"resume"', "SessionStart resume"),
         ("SessionEnd", "*", '"reason":"exit"', "SessionEnd exit"),
         ("PreCompress", "", '"trigger":"manual"', "PreCompress manual"),

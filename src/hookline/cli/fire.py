@@ -1,7 +1,7 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookline._support.notices import Notice, heard_warnings
@@ -18,7 +18,7 @@ from hookline.cli.options import (
 )
 from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
 from hookline.config import Config
-from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.errors import InvalidPayloadError, TranslationError, UnknownEventError
 from hookline.pipeline.answer import (
     TONES,
     Answer,
@@ -188,11 +188,10 @@ def _tell(
 ) -> int:
     """Show the result of the event, the decision last; return the exit status."""
     translator = config.get_translator() if fired.spec.model else None
-    document = answer.document(fired.event.value, translator)
     if options.json:
-        screen.document(document)
+        screen.document(answer.document(fired.event.value, translator))
     else:
-        _show(screen, fired, answer, [*_find_changes(document["view"], fired, translator)])
+        _show(screen, fired, answer, [*_find_changes(answer, fired, translator)])
     for warning in heard:
         kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
@@ -357,8 +356,13 @@ def decide(result: HookExecutionResult, *, is_late: bool = False) -> tuple[str, 
 
 
 def _find_changes(
-    view: Mapping[str, Any], fired: FiredEvent, translator: "HookTranslator | None"
+    answer: Answer, fired: FiredEvent, translator: "HookTranslator | None"
 ) -> Iterator[tuple[str, str]]:
+    try:
+        view = answer.view(translator)
+    except TranslationError:
+        # No hook saw a request that cannot be read; the answer's errors say so.
+        return
     if view.get("tool_input"):
         yield "tool input", _encode(view["tool_input"])
     if view.get("removed_tool_input"):

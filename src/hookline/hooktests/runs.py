@@ -29,6 +29,7 @@ from hookline.system import HookSystem
 from hookline.trace.records import DebugLogger
 from hookline.wire.fired import FiredEvent
 from hookline.wire.hooks import HookSource
+from hookline.wire.results import HookExecutionResult
 
 # Fires an event and returns the answer.
 Fire: TypeAlias = Callable[[HookSystem, FiredEvent], Answer]
@@ -85,6 +86,7 @@ class HookTestRunner:
             return Outcome(test=test, status="skipped")
         started = time.perf_counter()
         document: dict[str, Any] | None = None
+        results: tuple[HookExecutionResult, ...] = ()
         heard: list[str] = []
         untrusted = False
         try:
@@ -97,6 +99,7 @@ class HookTestRunner:
                 message = f"the test cannot be set up: {message}"
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
+            results = answer.results
             # The warnings about ignored fields are in ``heard`` already.
             with heard_warnings():
                 failures = tuple(unmet(test, answer, document))
@@ -106,6 +109,7 @@ class HookTestRunner:
             failures=failures,
             warnings=tuple(heard),
             document=document,
+            results=results,
             duration=(time.perf_counter() - started) * 1000,
             untrusted=untrusted,
         )

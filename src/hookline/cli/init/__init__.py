@@ -16,7 +16,7 @@ import msgspec
 
 from hookline._support.places import home_dir
 from hookline.cli.failures import CommandError
-from hookline.cli.options import Option, Options, read_event_name
+from hookline.cli.options import Option, Options, read_event_name, repeat_options
 from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.schema import hooktest_schema
 from hookline.settings.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
@@ -103,19 +103,15 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
 
     def next_steps(self, options: Options) -> list[tuple[list[str], str]]:
         """Return commands that can be pasted as they are, and what each is for."""
-        where = [] if options.cwd is None else ["--cwd", options.cwd]
-        own = [option for file in options.settings or () for option in ("--settings", file)]
+        where = repeat_options(options)
         steps = [
-            (["hookline", "check", *where, *own], "find mistakes before they matter"),
+            (["hookline", "check", *where], "find mistakes before they matter"),
             (["hookline", "trust", *where], "read what will run, and let it"),
-            ([*self.fire, *where, *own], "see it decide, and record it"),
-            (
-                ["hookline", "test", *where, *own],
-                "run its tests; change the script, and run them again",
-            ),
+            ([*self.fire, *where], "see it decide, and record it"),
+            (["hookline", "test", *where], "run its tests; change the script, and run them again"),
             (["hookline", "trace", *where], "look back at what was recorded"),
         ]
-        if own:
+        if options.settings:
             # Settings named on the command line need no trust.
             del steps[1]
         return steps

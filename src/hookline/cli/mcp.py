@@ -17,6 +17,7 @@ from hookline.cli.options import SOURCES, STRICTNESS, TRUST, Option, Options, fl
 from hookline.cli.screen import Screen
 from hookline.dialects.matcher import Match, compile_matcher
 from hookline.hooks import Hooks
+from hookline.shell.tokens import VARIABLE
 
 if TYPE_CHECKING:
     from hookline.service.mcp.server import Server
@@ -59,7 +60,6 @@ OPTIONS = (
     *TRUST,
     *SOURCES,
 )
-_VARIABLE = r"\$(?:(\w+)|\{(\w+)\})"
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -172,7 +172,7 @@ def _read_header(text: str) -> tuple[str, str]:
             raise CommandError(f"--header: {name}: the variable {variable} is not set; export it")
         return os.environ[variable]
 
-    return name.strip(), re.sub(_VARIABLE, look_up, value.strip())
+    return name.strip(), re.sub(VARIABLE, look_up, value.strip())
 
 
 def _read_pattern(text: str) -> Match:

@@ -16,11 +16,12 @@ from hookline._support.escapes import one_line
 from hookline._support.secrets import Secrets
 from hookline.dialects import DIALECTS, HookAnswer, is_read_strictly
 from hookline.dialects.stdout import has_every_key, read_whole_object, trim
-from hookline.runner.addresses import Reach, Target, fits, is_named, read_target
+from hookline.runner.addresses import Target, choose_reach
 from hookline.runner.context import InputDocument, RunContext
 from hookline.runner.invocation import make_environment
+from hookline.shell.tokens import VARIABLE
 from hookline.wire import codec
-from hookline.wire.hooks import HookSource, HttpHook
+from hookline.wire.hooks import HttpHook
 from hookline.wire.results import HookExecutionResult
 
 # Needs httpx, which is an extra.
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from hookline.runner.http_client import Client, Response
 
 _JSON = "application/json"
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
 
 
@@ -66,12 +66,7 @@ class HttpRunner:
         self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
     ) -> tuple[HookAnswer, str]:
         """Return the answer, and the body of the response to show to people."""
-        target = read_target(hook.url)
-        if not all(fits(target, patterns) for patterns in hook.allowed_urls):
-            raise AddressError(
-                f"{target.shown} matches no URL in allowedHttpHookUrls; add it there"
-            )
-        reach = _choose_reach(hook, target, context)
+        target, reach = choose_reach(hook, context.private_hosts)
         body = document.encoded(hook.dialect)
         sent = headers.make(target, body)
         try:
@@ -148,20 +143,7 @@ class _Headers:
             self.warnings.append(f"the header {header} lacks the variable {name}: {why}")
             return ""
 
-        return _VARIABLE.sub(find, value)
-
-
-def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
-    is_free = hook.source is not HookSource.PROJECT or is_named(target.host, context.private_hosts)
-    if target.scheme == "https":
-        return Reach.ANYWHERE if is_free else Reach.PUBLIC
-    if not is_free:
-        raise AddressError(
-            f"{target.shown}: plain http reaches only this machine, and a project's hook may "
-            f"use it only if the user's or the system's settings list {target.host} in "
-            "security.privateHookHosts; use https"
-        )
-    return Reach.THIS_MACHINE
+        return re.sub(VARIABLE, find, value)
 
 
 def _read_response(

@@ -109,7 +109,7 @@ async def _try_addresses(request: Request, tls: ssl.SSLContext) -> Response:
     addresses = await _look_up(host, port) if literal is None else [literal]
     for address in addresses:
         if not request.reach.includes(address):
-            raise Unanswered("error", _describe_refusal(request.reach, host, address))
+            raise Unanswered("error", request.reach.describe_refusal(host, address))
     *others, last = addresses[:_MOST_ADDRESSES]
     for address in others:
         with suppress(httpx.ConnectError, httpx.ConnectTimeout):
@@ -209,16 +209,6 @@ async def _look_up(host: str, port: int) -> list[_Address]:
 
     threading.Thread(target=work, name=f"hookline looks up {host}", daemon=True).start()
     return await found
-
-
-def _describe_refusal(reach: Reach, host: str, address: _Address) -> str:
-    where = f"{host} resolves to {address}" if host != str(address) else host
-    if reach is Reach.THIS_MACHINE:
-        return f"{where}, which is not this machine, and plain http reaches no other; use https"
-    return (
-        f"{where}, which is not a public address; for a project's hook to reach it, the user's or "
-        f"the system's settings must list {host} in security.privateHookHosts"
-    )
 
 
 def _explain(error: BaseException) -> str:

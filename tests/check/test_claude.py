@@ -304,12 +304,12 @@ def test_the_if_of_a_hook(
     ("fields", "rule", "severity", "said"),
     [
         (http(), None, None, ""),
-        (http("http://hooks.example.org/x"), "http-url", ERROR, "only for this machine"),
-        (http("http://127.0.0.1:8000/x"), "http-url", ERROR, "which is private; allow it under"),
-        (http("http://a.localhost/x"), "http-url", ERROR, "cannot reach a.localhost"),
-        (http("http://localhost/x"), "http-url", ERROR, "cannot reach localhost"),
-        (http("https://10.0.0.1/x"), "http-url", ERROR, "cannot reach 10.0.0.1"),
-        (http("http://10.0.0.1/x"), "http-url", ERROR, "only for this machine"),
+        (http("http://hooks.example.org/x"), "http-url", ERROR, "reaches only this machine"),
+        (http("http://127.0.0.1:8000/x"), "http-url", ERROR, "list 127.0.0.1 in security"),
+        (http("http://a.localhost/x"), "http-url", ERROR, "list a.localhost in security"),
+        (http("http://localhost/x"), "http-url", ERROR, "list localhost in security"),
+        (http("https://10.0.0.1/x"), "http-url", ERROR, "10.0.0.1, which is not a public"),
+        (http("http://10.0.0.1/x"), "http-url", ERROR, "reaches only this machine"),
         (http("https://93.184.215.14/x"), None, None, ""),
         (http("https://a:b@example.org/"), "http-url", ERROR, "a name or a password in it"),
         (http(headers={"X": "$TOKEN"}), "http-header", WARNING, "lacks TOKEN, which allowedEnv"),
@@ -373,7 +373,7 @@ def test_a_users_own_hook_may_reach_a_private_host(project: Project, tmp_path: P
 def test_urls_that_claude_codes_settings_do_not_allow(project: Project) -> None:
     settings = {"allowedHttpHookUrls": ["https://other.org/*"], **on("PreToolUse", http())}
     finding = only(apart_from_httpx(review_claude(project, settings)), "http-url")
-    assert "allowedHttpHookUrls has no pattern" in finding.text
+    assert "matches no URL in allowedHttpHookUrls; add it there" in finding.text
 
 
 def test_hooks_that_claude_codes_settings_switch_off(project: Project) -> None:

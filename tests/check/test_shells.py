@@ -195,74 +195,10 @@ def test_a_script_that_becomes_a_pipe_is_not_waited_for(project: Project) -> Non
     assert stat.S_ISFIFO(script.stat().st_mode)
 
 
-@pytest.mark.parametrize(
-    ("words", "index", "said"),
-    [
-        (
-            ["python3", "-c", "print('$HOOKLINE_PROJECT_DIR')"],
-            1,
-            (
-                "$HOOKLINE_PROJECT_DIR is not replaced in code for python; "
-                'read it from the environment: os.environ["HOOKLINE_PROJECT_DIR"]'
-            ),
-        ),
-        (["node", "-e", "f('${GEMINI_CWD}')"], 1, "from the environment: process.env.GEMINI_CWD"),
-        (["node", "--eval=f('$GEMINI_CWD')"], 0, "from the environment: process.env.GEMINI_CWD"),
-        (["perl", "-ne", "print '$HOOKLINE_CWD'"], 1, "from the environment: $ENV{HOOKLINE_CWD}"),
-        (["ruby", "-e", "puts '$HOOKLINE_CWD'"], 1, 'from the environment: ENV["HOOKLINE_CWD"]'),
-        (["bash", "-c", "ls $HOOKLINE_CWD"], 1, 'write "$HOOKLINE_CWD" in double quotes'),
-        (["bash", "-ec", "--", "ls $HOOKLINE_CWD"], 2, "so that the shell replaces it"),
-        (["/usr/bin/env", "python3", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
-        (["python3", "-c", "'$MINE'"], 1, 'from the environment: os.environ["MINE"]'),
-        (["python3", "-u", "-c", "'$HOOKLINE_CWD'"], 2, "os.environ"),
-        (["python3", "-c'$HOOKLINE_CWD'"], 0, "os.environ"),
-        (["bash", "-ce", "ls $HOOKLINE_CWD"], 1, "so that the shell replaces it"),
-    ],
-)
-def test_a_variable_in_code_is_shown_with_the_way_to_read_it(
-    project: Project, words: list[str], index: int, said: str
-) -> None:
-    entry = hook(words[0], args=words[1:], env={"MINE": "x"})
-    (found,) = of(review(project, on("BeforeAgent", entry)), "args-code")
-    assert said in found.text
-    assert found.path[-2:] == ("args", index)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["bash", "-c", 'ls "$HOOKLINE_CWD"'],
-        ["bash", "-c", "ls '$HOOKLINE_CWD'"],
-        ["python3", "$HOOKLINE_PROJECT_DIR/x.py", "-c", "$HOOKLINE_CWD"],
-        ["python3", "-c", "print(1)", "$HOOKLINE_CWD"],
-        ["cat", "-e", "$HOOKLINE_CWD"],
-        ["python3", "-c", "'$'"],
-        ["python3", "-c"],
-    ],
-)
-def test_a_variable_that_is_replaced_or_quoted_is_fine(project: Project, words: list[str]) -> None:
-    findings = review(project, on("BeforeAgent", hook(words[0], args=words[1:])))
-    assert of(findings, "args-code") == []
-
-
-def test_a_variable_in_code_is_shown_after_hooks_that_are_fine(project: Project) -> None:
-    fine = [hook("cat"), hook("python3", args=["-c", "1"]), hook("sh", args=["-c", "ls"])]
-    quoted = hook("bash", args=["-c", 'ls "$HOOKLINE_CWD"'])
-    wrong = hook("ruby", args=["-e", "puts '$HOOKLINE_CWD'"])
-    (found,) = of(review(project, on("BeforeAgent", *fine, quoted, wrong)), "args-code")
-    assert found.path[-3:] == (4, "args", 1)
-
-
 def test_a_value_of_an_event_is_no_argument(project: Project) -> None:
     entry = hook("cat", args=["$HOOKLINE_SESSION_ID"])
     found = only(review(project, on("BeforeAgent", entry)), "args-shell")
     assert "variables of an event are not replaced; read it from the environment" in found.text
-
-
-def test_what_a_shell_reads_as_code_is_looked_at_as_a_command_is(project: Project) -> None:
-    findings = review(project, on("BeforeAgent", hook("sh", args=["-ec", "if"])))
-    found = only(findings, "script-syntax")
-    assert (found.path[-2:], found.severity) == (("args", 1), ERROR)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_the_event_is_made_up_unless_it_is_given(
 @pytest.mark.parametrize(
     ("event", "matcher", "field", "on"),
     [
-        ("AfterTool", "", '"tool_response":{"llmContent":"done"}', "AfterTool write_file"),
+        ("AfterTool", "", '"tool_response":"hi"', "AfterTool read_file"),
         ("SessionStart", "resume|startup", '"source":"resume"', "SessionStart resume"),
         ("SessionEnd", "*", '"reason":"exit"', "SessionEnd exit"),
         ("PreCompress", "", '"trigger":"manual"', "PreCompress manual"),
@@ -268,6 +268,6 @@ def test_a_hook_s_own_interpreter_is_found_on_the_path(
 
 def test_it_loads_no_terminal_and_no_loop(scan: Project) -> None:
     modules = loaded(scan, "bench", "scan", "--trust", "--runs", "1")
-    assert own(modules) == EVERY_VERB | {"bench", "events", "progress"}
+    assert own(modules) == EVERY_VERB | {"bench", "events", "progress", "samples"}
     assert third_party(modules) <= {"msgspec", "platformdirs", "typing_extensions"}
     assert not modules & {"asyncio", "subprocess", "pathlib", "tempfile", "logging", "json"}

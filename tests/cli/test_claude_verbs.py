@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.events import example
+from hookline.cli.samples import example
 from hookline.dialects.claude.events import EVENT_NAMES
 from tests.cli.command import Done, hookline
 from tests.cli.conftest import Call

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookline.cli.events import example
+from hookline.cli.samples import example
 from hookline.wire.events import HookEventName
 from tests.cli.command import Done, answer, command_hook, hookline, settings
 from tests.cli.conftest import Call

@@ -375,3 +375,15 @@ def test_a_guard_without_its_grep_blocks(
     done = hookline("fire", event, "--trust", "--input", json.dumps(fields[event]), cwd=here.path)
     assert done.status == 2, done.err
     assert "mine failed: " in done.err
+
+
+def test_a_folder_inside_a_project_says_first_where_the_hook_goes(
+    here: Project, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here.path / ".hookline").mkdir()
+    (here.path / "part").mkdir()
+    monkeypatch.chdir(here.path / "part")
+    lines = call("init").out.splitlines()
+    assert lines[0].startswith(f"{here.path}/part is inside the project {here.path}, so the hook")
+    assert f"goes into {here.path}/.hookline/settings.json; " in lines[0]
+    assert (here.path / ".hookline" / "settings.json").exists()

@@ -171,6 +171,14 @@ def test_the_home_goes_into_the_user_s_settings(project: Project, call: Call) ->
     assert files_of(project) == set()
 
 
+def test_llxprt_s_file_in_the_config_folder_is_found(project: Project, call: Call) -> None:
+    folder = Path(os.environ["HOME"], ".config/llxprt-code")
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text(GEMINI)
+    document = call("migrate", "--json", "--cwd", str(project.path)).document
+    assert [source["file"] for source in document["sources"]] == [str(folder / "settings.json")]
+
+
 @pytest.mark.usefixtures("theirs")
 def test_only_one_layer_if_that_is_asked_for(call: Call) -> None:
     write_at_home(GEMINI)

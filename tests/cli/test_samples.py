@@ -1,10 +1,10 @@
-"""The fields that are made up for events of Claude Code."""
+"""The fields that are made up for events."""
 
 from typing import Any
 
 import pytest
 
-from hookline.cli.samples import make_fields, sample_arguments, sample_fields
+from hookline.cli.samples import example, make_fields, sample_fields
 from hookline.contract import Config
 from hookline.dialects.claude.events import ClaudeEventName
 from tests.cli.command import command_hook, settings
@@ -17,7 +17,9 @@ _MAY_BE_NONE = {"requested_model"}
 
 @pytest.mark.parametrize("name", [event.value for event in ClaudeEventName])
 def test_every_field_that_an_event_requires_has_a_sample(name: str) -> None:
-    missing = {field for field, value in sample_fields(name).items() if value is None}
+    missing = {
+        field for field, value in sample_fields(name, is_claude=True).items() if value is None
+    }
     assert missing <= _MAY_BE_NONE
 
 
@@ -38,7 +40,7 @@ def test_every_field_that_an_event_requires_has_a_sample(name: str) -> None:
     ],
 )
 def test_a_field_has_a_value_that_its_event_may_have(name: str, field: str, value: Any) -> None:
-    assert sample_fields(name)[field] == value
+    assert sample_fields(name, is_claude=True)[field] == value
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,12 @@ def test_a_field_has_a_value_that_its_event_may_have(name: str, field: str, valu
     ],
 )
 def test_a_sample_is_given_as_fire_takes_it(name: str, words: str) -> None:
-    assert sample_arguments(name) == words
+    assert example(name) == f"hookline fire {name} {words}"
 
 
 def test_a_call_of_a_tool_is_given_by_its_own_options() -> None:
-    words = sample_arguments("PreToolUse")
-    assert words.startswith("--tool Bash --tool-input '{")
+    words = example("PreToolUse")
+    assert words.startswith("hookline fire PreToolUse --tool Bash --tool-input '{")
     assert 'tool_input":' not in words
 
 

@@ -132,7 +132,7 @@ def test_an_error_wraps_between_words_and_its_command_can_be_copied() -> None:
     done = on_terminal("fire", "BeforeTool")
     assert done.out == (
         "hookline: BeforeTool input: tool_name is missing; try:\n"
-        """  hookline fire BeforeTool --tool write_file --tool-input '{"content": "hi"}'\n"""
+        """  hookline fire BeforeTool --tool write_file --tool-input '{"content":"hi"}'\n"""
     )
     assert on_terminal("list", "--event", "Foo", columns=60).out == (
         "hookline: --event: 'Foo' is not a hook event; the events are\n"

@@ -141,7 +141,7 @@ def test_times_are_left_out_only_where_the_names_leave_no_room(events: list[Trac
     rows = latencies(events)
     titles = find_widths(show_latencies, rows, "p99", "p50", "hook")
     assert titles == {"p99": 83, "p50": 71, "hook": 59}
-    line = "   1  61000.4 ms       0        0  first-of-the-many-hooks…"
+    line = "   1  61000.0 ms       0        0  first-of-the-many-hooks…"
     assert shown(show_latencies, rows, width=59).split("\n")[1] == line
     assert len(line) == 59
 

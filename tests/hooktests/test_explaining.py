@@ -8,11 +8,14 @@ from hookline._support.notices import Notice
 from hookline.hooktests.cases import Outcome
 from hookline.hooktests.comparison import Failure
 from hookline.hooktests.explanation import explain_outcome, is_difference
+from hookline.wire.events import HookEventName
+from hookline.wire.hooks import CommandHook, HookSource
+from hookline.wire.results import HookExecutionResult
 from tests.hooktests.test_junit import case_of
 
 
 def explain(
-    *failures: Failure, results: tuple[dict[str, Any], ...] = (), **fields: Any
+    *failures: Failure, results: tuple[HookExecutionResult, ...] = (), **fields: Any
 ) -> list[str]:
     """The lines for a test with these failures, hooks and warnings; quoted ones have a mark."""
     warnings = fields.pop("warnings", ())
@@ -21,14 +24,16 @@ def explain(
         status="failed" if failures else "passed",
         failures=failures,
         warnings=warnings,
-        document={"results": results},
+        results=results,
     )
     explained = explain_outcome(outcome, say_time=lambda ms: f"{ms:g} ms", **fields)
     return [f"> {line.text}" if line.is_quoted else line.text for line in explained]
 
 
-def result(**fields: Any) -> dict[str, Any]:
-    return {"hook": "h", "stdout": "", "stderr": "", "duration_ms": 2, **fields}
+def result(**fields: Any) -> HookExecutionResult:
+    hook = CommandHook(command="h", name="h", source=HookSource.USER)
+    event = HookEventName.BEFORE_TOOL
+    return HookExecutionResult(hook=hook, event_name=event, success=True, duration=2, **fields)
 
 
 FAILED = Failure(message="no")

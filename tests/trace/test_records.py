@@ -288,6 +288,41 @@ def test_a_full_file_makes_room_and_three_older_ones_are_kept(tmp_path: Path) ->
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
 
 
+@pytest.mark.parametrize("older", [0, 1, 5])
+def test_as_many_older_files_are_kept_as_asked_for(tmp_path: Path, older: int) -> None:
+    sink = JsonLinesSink(tmp_path / "log", max_bytes=1, older_files=older)
+    for number in range(8):
+        sink({"number": number})
+    files = [tmp_path / "log", *(tmp_path / f"log.{n}" for n in range(1, older + 1))]
+    assert sorted(tmp_path.glob("log*")) == files
+    assert [lines_of(file)[0]["number"] for file in files] == [*range(7, 6 - older, -1)]
+
+
+def test_the_environment_sets_the_size_and_number_of_the_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOOKLINE_TRACE", "1")
+    monkeypatch.setenv("HOOKLINE_TRACE_MB", "1")
+    monkeypatch.setenv("HOOKLINE_TRACE_FILES", "1")
+    logger = DebugLogger.from_environment()
+    for _ in range(400):
+        logger.record("x", **dict.fromkeys("abc", "y" * CLIP_CHARACTERS))
+    files = sorted(default_trace_file().parent.glob("trace.jsonl*"))
+    assert [file.name for file in files] == ["trace.jsonl", "trace.jsonl.1"]
+    assert all(file.stat().st_size <= 1024 * 1024 for file in files)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "ten", "1.5", "9" * 30])
+def test_a_size_that_is_no_number_is_reported_and_left(
+    monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setenv("HOOKLINE_TRACE_MB", number)
+    warnings: list[str] = []
+    logger = DebugLogger.from_environment(default=True, warn=warnings.append)
+    assert logger.enabled
+    assert warnings == [f"HOOKLINE_TRACE_MB is {number!r}; set it to a whole number from 1 on"]
+
+
 def test_a_record_larger_than_the_file_may_be_is_still_written(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     sink = JsonLinesSink(path, max_bytes=10)

@@ -16,6 +16,9 @@ _READ: dict[str, str] = {
     "an event is blocked whenever its hooks could not all answer.",
     "HOOKLINE_TRACE": "`1` keeps a trace for `hookline trace`; `0`, `false`, `no`, `off` keep "
     "none, whatever the settings say.",
+    "HOOKLINE_TRACE_MB": "The size in MiB at which a file of the trace is full and another begins; "
+    "10 otherwise.",
+    "HOOKLINE_TRACE_FILES": "How many full files of the trace are kept; 3 otherwise, 0 keeps none.",
     "HOOKLINE_STATE_DIR": "An absolute path: what hookline keeps (reviews, trace) is there.",
     "XDG_CONFIG_HOME": "On Linux: the user's settings are in `hookline` below it. An absolute "
     "path; otherwise `~/.config`.",

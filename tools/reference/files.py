@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from hookline.trace.records import KEPT_FILES, MAX_FILE_BYTES
+from hookline.trace.records import MAX_FILE_BYTES, OLDER_FILES
 from tools.reference.markdown import code, page, table
 
 _HOME = "/the-home-of-the-user"
@@ -93,8 +93,9 @@ def render() -> str:
             ],
         ),
         f"`NAME` is made of the project's path, or is the plugin's name. The trace is rotated at "
-        f"{MAX_FILE_BYTES // 1024 // 1024} MiB; {KEPT_FILES} older files "
-        f"(`{os.path.basename(linux['trace'])}.1` …) are kept. Nothing is kept in a cache folder "
+        f"{MAX_FILE_BYTES // 1024 // 1024} MiB; {OLDER_FILES} older files "
+        f"(`{os.path.basename(linux['trace'])}.1` …) are kept; `HOOKLINE_TRACE_MB` and "
+        "`HOOKLINE_TRACE_FILES` set other numbers. Nothing is kept in a cache folder "
         "of the system. Working files of a hook test or a demo are in `TMPDIR`, and go with it.",
         "Settings that hookline changes (`enable`, `disable`, `init`, `migrate`, `check --fix`) "
         "keep their mode; `migrate` leaves a copy beside them (`settings.json.bak`).",

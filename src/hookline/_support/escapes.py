@@ -1,7 +1,8 @@
-"""Characters that people would not see as themselves, on a screen, in a log or in JSON.
+"""How a text is written for people: numbers of things, and characters that they would not see.
 
-They end a line, control a terminal, turn the direction of text or are invisible, so that one name
-passes for another. Nothing is imported for an escape: a log may tell of a process that cannot.
+Those characters end a line, control a terminal, turn the direction of text or are invisible, so
+that one name passes for another. Nothing is imported for an escape: a log may tell of a process
+that cannot.
 """
 
 import re
@@ -20,6 +21,11 @@ _PICTURE = (
     "[\xa9\xae\u203c\u2049\u2100-\u27bf\u2900-\u2bff\u3030-\u3299\U0001f000-\U0001faff]\ufe0f?"
 )
 _EMOJI = f"{_PICTURE}(?:\u200d{_PICTURE})*|[0-9#*]\ufe0f\u20e3"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Write a number of things: ``1 hook``, ``2 hooks``; ``many`` is for a plural without s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def one_line(text: str) -> str:

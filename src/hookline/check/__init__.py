@@ -17,7 +17,7 @@ from hookline.check.meanings import RULE_MEANINGS
 from hookline.check.noise import check_noise
 from hookline.check.scripts import check_open, check_scripts, check_warmth
 from hookline.check.servers import check_servers
-from hookline.check.shells import check_code_arguments, check_syntax
+from hookline.check.shells import check_syntax
 
 __all__ = ["RULES", "RULE_MEANINGS", "Checked", "Finding", "Severity", "check", "read"]
 
@@ -41,7 +41,6 @@ RULES: tuple[Rule, ...] = (
     check_noise,
     check_warmth,
     check_syntax,
-    check_code_arguments,
     check_open,
     fields.check_prompts,
     check_servers,
@@ -60,7 +59,7 @@ RULES: tuple[Rule, ...] = (
 def check(checked: Checked) -> list[Finding]:
     """Return every finding, by file and place."""
     found = [finding for rule in RULES for finding in rule(checked)]
-    said = {(finding.settings, finding.path) for finding in found}
+    reported_places = {(finding.settings, finding.path) for finding in found}
     for problem in checked.problems:
         kind, message, remedy, settings = "settings", problem.text, "", problem.file
         if problem.kind == "bad-plugin":
@@ -68,7 +67,7 @@ def check(checked: Checked) -> list[Finding]:
         elif problem.broken:
             kind, message, settings = "syntax", f"the file {problem.message}", ""
             remedy = "correct it; until then none of its hooks run"
-        elif (problem.file, problem.path) in said:
+        elif (problem.file, problem.path) in reported_places:
             # A rule reports this place already, in better words than the engine's.
             continue
         found.append(

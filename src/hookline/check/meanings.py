@@ -1,7 +1,6 @@
 """What each rule finds, in one sentence, for reports and the reference."""
 
 RULE_MEANINGS: dict[str, str] = {
-    "args-code": "A variable is in an argument that is read as code, where it is not replaced.",
     "args-shell": "An argument needs a shell, and with args there is none.",
     "condition": "The if of a hook is never true, or cannot be read.",
     "disabled": "A hook is disabled, by its name or with all others.",

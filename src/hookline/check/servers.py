@@ -1,14 +1,14 @@
 """Rules for http hooks: URLs that hookline never sends to, and headers that lack variables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
+from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline.check.findings import Finding, Severity
 from hookline.check.material import Checked, HookSite
-from hookline.wire.hooks import HookSource, HttpHook
-
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+from hookline.shell.tokens import VARIABLE
+from hookline.wire.hooks import HttpHook
 
 
 def check_servers(checked: Checked) -> Iterator[Finding]:
@@ -19,54 +19,40 @@ def check_servers(checked: Checked) -> Iterator[Finding]:
         remedy = "run pip install 'hookline[http]'"
         yield sites[0][0].finding("http", Severity.WARNING, ("type",), what, remedy)
     for site, hook in sites:
-        refused = _why_refused(hook, checked)
-        if refused is not None:
-            what, remedy = refused
+        try:
+            _check_reach(hook, checked.private_hosts)
+        except AddressError as error:
+            what, _, remedy = str(error).partition("; ")
+            what = f"the hook is never called: {what}"
             yield site.finding("http-url", Severity.ERROR, ("url",), what, remedy)
         yield from _check_headers(site, hook)
 
 
-def _why_refused(hook: HttpHook, checked: Checked) -> tuple[str, str] | None:
-    """Say why an event is never sent to the hook's URL, and what to do; None if it is."""
-    from hookline._support.address import AddressError
-    from hookline.runner.addresses import fits, is_named, is_public, read_literal
-    from hookline.runner.addresses import read_target as read
+def _check_reach(hook: HttpHook, private_hosts: Sequence[str]) -> None:
+    """Raise ``AddressError`` for a hook that is never called, as far as its URL alone tells."""
+    from hookline.runner.addresses import Reach, choose_reach, read_literal
 
-    try:
-        target = read(hook.url)
-    except AddressError as error:
-        what, _, remedy = str(error).partition("; ")
-        return f"the hook is never called: {what}", remedy
+    target, reach = choose_reach(hook, private_hosts)
     address = read_literal(target.host)
-    is_here = target.host == "localhost" or target.host.endswith(".localhost")
-    is_here = is_here if address is None else address.is_loopback
-    if target.scheme == "http" and not is_here:
-        what = f"plain http is only for this machine, so nothing is sent to {target.host}"
-        return what, "write https://"
-    if not all(fits(target, patterns) for patterns in hook.allowed_urls):
-        what = "allowedHttpHookUrls has no pattern for this URL, so the hook is never called"
-        return what, "add the URL there"
-    is_private = is_here or (address is not None and not is_public(address))
-    is_projects = hook.source is HookSource.PROJECT
-    if is_projects and is_private and not is_named(target.host, checked.private_hosts):
-        what = f"a project's hook cannot reach {target.host}, which is private"
-        return what, 'allow it under "security": {"privateHookHosts": […]} in the user\'s settings'
-    return None
+    if target.host == "localhost" or target.host.endswith(".localhost"):
+        address = read_literal("127.0.0.1")
+    if address is not None and not reach.includes(address):
+        raise AddressError(reach.describe_refusal(target.host, address))
+    if address is None and reach is Reach.THIS_MACHINE:
+        raise AddressError(f"plain http reaches only this machine, not {target.host}; use https")
 
 
 def _check_headers(site: HookSite, hook: HttpHook) -> Iterator[Finding]:
-    from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
-
     for name, value in hook.headers.items():
         at = ("headers", name)
-        for found in _VARIABLE.finditer(value):
+        for found in re.finditer(VARIABLE, value):
             variable = found[1] or found[2]
             if variable not in hook.allowed_env:
                 what = f"the header {name} lacks {variable}, which allowedEnvVars does not name"
                 remedy = f'write "allowedEnvVars": ["{variable}"]'
                 yield site.finding("http-header", Severity.WARNING, at, what, remedy)
         try:
-            check_header(name, _VARIABLE.sub("", value))
+            check_header(name, re.sub(VARIABLE, "", value))
         except AddressError as error:
             what = f"the hook is never called: {error}"
             yield site.finding("http-header", Severity.ERROR, at, what, "correct it")

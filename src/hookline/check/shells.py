@@ -1,4 +1,4 @@
-"""Finds text that a shell or Python cannot parse, and variables in code, where none is replaced.
+"""Finds commands and scripts that a shell or Python cannot parse.
 
 A script that a shell cannot parse exits with 2, which blocks. To parse a script, a shell is run
 that executes nothing, and never one of the project's own.
@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -16,17 +16,14 @@ from hookline._support.files import open_regular
 from hookline.check.findings import Finding, Severity
 from hookline.check.material import Checked, CommandSite
 from hookline.check.scripts import MOST_READ, Script, find_scripts, find_variables
-from hookline.settings.jsonc import Path
 from hookline.shell.programs import (
     argv_of,
     find_program,
-    interpreter_in,
     program_at,
     shebang_in,
     words_in,
 )
-from hookline.shell.table import INTERPRETERS_BY_SUFFIX, RESERVED, find_kind
-from hookline.shell.tokens import VARIABLE, quote_variables
+from hookline.shell.table import INTERPRETERS_BY_SUFFIX, RESERVED
 
 # Only these are known to execute nothing with -n.
 _SHELLS = frozenset({"sh", "bash", "dash"})
@@ -35,13 +32,6 @@ _BASH_ERROR = re.compile(r"line (\d+): (.*(?:error|unexpected).*)")
 _DASH_ERROR = re.compile(r": (\d+): (.*(?:error|unexpected|expecting).*)")
 _PLAIN_TEXT = re.compile(r"[\w./:@%+,=\- \t]*", re.ASCII)
 _OLD_PYTHON = re.compile(r"python2")
-# How each kind of interpreter reads a variable of its environment.
-_READING = {
-    "python": 'os.environ["{name}"]',
-    "node": "process.env.{name}",
-    "ruby": 'ENV["{name}"]',
-    "perl": "$ENV{{{name}}}",
-}
 
 
 class _ShellScript(msgspec.Struct, frozen=True):
@@ -62,7 +52,7 @@ def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
             if shell := _name_shell(script):
                 yield _ShellScript(site, script.path, script.content, shell)
         variables = {"HOME": os.path.expanduser("~"), **find_variables(site, checked)}
-        for word in words_in(_find_shell_text(site)[0], variables):
+        for word in words_in(site.hook.command if site.hook.args is None else "", variables):
             path = os.path.normpath(os.path.join(checked.cwd, word))
             # Skip the system's programs, which the author cannot correct.
             homes = (os.path.join(home, "") for home in (checked.project_dir, variables["HOME"]))
@@ -79,28 +69,15 @@ def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
                 yield _ShellScript(site, path, content, shell)
 
 
-def _find_shell_text(site: CommandSite) -> tuple[str, Path]:
-    """Return the shell code of a command, empty if there is none, and the field it is in."""
-    if site.hook.args is None:
-        return site.hook.command, ("command",)
-    words = [site.hook.command, *site.hook.args]
-    code, interpreter = find_code_argument(words), interpreter_in(words)
-    if code is None or interpreter is None or interpreter.kind != "sh":
-        return "", ()
-    return words[code], ("args", code - 1)
-
-
 def check_syntax(checked: Checked) -> Iterator[Finding]:
     """Find commands and scripts that cannot be parsed."""
     seen: set[str] = set()
     for site, _, script in find_scripts(checked):
-        text, at = _find_shell_text(site)
+        text = site.hook.command if site.hook.args is None else ""
         # Plain words need no shell to parse them, and there may be hundreds of hooks.
         is_plain = _PLAIN_TEXT.fullmatch(text) and RESERVED.isdisjoint(text.split())
-        if not is_plain and (
-            at != ("command",) or argv_of(site.hook, find_variables(site, checked)) is None
-        ):
-            yield from _parse_command(site, text, at, checked)
+        if not is_plain and argv_of(site.hook, find_variables(site, checked)) is None:
+            yield from _parse_command(site, text, checked)
         if script is not None and script.path not in seen and script.is_whole:
             seen.add(script.path)
             if script.kind == "python":
@@ -123,12 +100,12 @@ def _name_shell(script: Script) -> str | None:
     return name if name in _SHELLS else None
 
 
-def _parse_command(site: CommandSite, text: str, at: Path, checked: Checked) -> Iterator[Finding]:
+def _parse_command(site: CommandSite, text: str, checked: Checked) -> Iterator[Finding]:
     shell = _find_shell("bash", checked) or _find_shell("sh", checked)
     error = shell and _run_parser([shell, "-n", "-c", "--", text], None)
     if error:
         what = f"a shell cannot parse the command, so it exits with 2, which blocks: {error[1]}"
-        yield site.finding("script-syntax", Severity.ERROR, at, what, "correct it")
+        yield site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
 
 
 def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
@@ -207,45 +184,3 @@ def _parse_python(script: Script) -> Iterator[Finding]:
         what, severity = f"Python {version} cannot parse this: {said}", Severity.WARNING
     found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
     yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))
-
-
-def check_code_arguments(checked: Checked) -> Iterator[Finding]:
-    """Find variables in an argument that is read as code, where they are not replaced."""
-    for site in checked.commands:
-        words = [site.hook.command, *(site.hook.args or ())]
-        at = find_code_argument(words)
-        if at is None:
-            continue
-        names = find_variables(site, checked)
-        found = [v for v in re.finditer(VARIABLE, words[at]) if (v[1] or v[2]) in names]
-        interpreter = interpreter_in(words)
-        if not found or interpreter is None:
-            continue
-        name = found[0][1] or found[0][2]
-        what = f"{found[0][0]} is not replaced in code for {interpreter.kind}"
-        if interpreter.kind in _READING:
-            reading = _READING[interpreter.kind].format(name=name)
-            remedy = f"read it from the environment: {reading}"
-        elif quote_variables(words[at], [name]) != words[at]:
-            remedy = f'write "${name}" in double quotes, so that the shell replaces it'
-        else:
-            continue
-        yield site.finding("args-code", Severity.WARNING, ("args", at - 1), what, remedy)
-
-
-def find_code_argument(words: Sequence[str]) -> int | None:
-    """Return the index of the word that an interpreter reads as code, None without one."""
-    for at in range(1, len(words)):
-        interpreter = interpreter_in(words[: at + 1])
-        if interpreter is None or interpreter.script_at is not None or not interpreter.options:
-            continue
-        kind, option = interpreter.kind, interpreter.options[-1][0]
-        if option not in find_kind(kind).code:
-            continue
-        joined = words[at].partition("=" if option.startswith("--") else option[-1])[2]
-        if joined and kind != "sh":
-            return at
-        behind = range(at + 1, len(words))
-        # A shell takes further options before the code.
-        return next((i for i in behind if kind != "sh" or words[i][:1] not in ("-", "+")), None)
-    return None

@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,7 +25,6 @@ from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
 from hookline.cli.screen import GAP, Column, Row, Screen, count
-from hookline.dialects.matcher import MatchTimeout
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
@@ -81,21 +79,6 @@ _FIRST_ROUNDS = 2
 _DEFAULT_RUNS = 50
 _LEAST_RUNS = 10
 _PATIENCE_SECONDS = 10.0
-_REQUEST = {"model": "gemini-2.5-flash", "contents": "Hello"}
-_RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
-# Field -> a value for events that are given none.
-_VALUES: dict[str, Any] = {
-    "tool_input": {"file_path": "README.md", "content": "Hello\n", "command": "ls"},
-    "tool_response": {"llmContent": "done"},
-    "prompt": "Fix the tests",
-    "prompt_response": "Done",
-    "stop_hook_active": False,
-    "llm_request": _REQUEST,
-    "llm_response": _RESPONSE,
-    "message": "Build finished",
-}
-_TARGETS = ("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual")
-
 # Kind of interpreter -> the arguments that give it nothing to do.
 _IDLE: dict[str, tuple[str, ...]] = {
     "python": ("-c", "pass"),
@@ -286,35 +269,15 @@ def _make_payload(
     if options.input or options.tool or options.tool_input:
         return read_payload(key or entry.event, options)
     session = {"session_id": options.session_id} if options.session_id else {}
-    payload: dict[str, Any] | None
-    if key:
-        from hookline.cli.samples import make_fields
+    from hookline.cli.samples import make_fields
 
-        payload = make_fields(entry, tools)
-    else:
-        payload = _make_native_payload(entry)
+    payload = make_fields(entry, tools)
     if payload is None:
         raise CommandError(
             f"cannot make up a name that {entry.matcher!r} matches; "
             "give the event's fields by --input"
         )
     return payload | session
-
-
-def _make_native_payload(entry: HookRegistryEntry) -> dict[str, Any] | None:
-    spec = EVENTS[entry.event]
-    payload = {name: _VALUES[name] for name in spec.required if name in _VALUES}
-    if spec.target is None or spec.target not in spec.required:
-        return payload
-    import re
-
-    likely: list[str] = [*re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS]
-    for name in likely:
-        if spec.trigger is None or name in list(spec.trigger):
-            with suppress(MatchTimeout):
-                if entry.matches(name):
-                    return {**payload, spec.target: name}
-    return None
 
 
 def _run_in_turn(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
-from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
+from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, repeat_options
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
@@ -132,14 +132,7 @@ def enable_command(options: Options, *, project: bool) -> str:
     """The command line that enables the hook that the options name."""
     import shlex
 
-    words = ["hookline", "enable"]
-    for file in options.settings or ():
-        words += ["--settings", file]
-    if options.cwd is not None:
-        words += ["--cwd", options.cwd]
-    words += ["--claude"] if options.claude else []
-    for folder in options.plugin or ():
-        words += ["--plugin", folder]
+    words = ["hookline", "enable", *repeat_options(options)]
     words += ["--project"] if project else []
     words += ["--", options.name] if options.name.startswith("-") else [options.name]
     return shlex.join(words)

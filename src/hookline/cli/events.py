@@ -21,7 +21,7 @@ from hookline.errors import HooklineError, InvalidPayloadError, UnknownEventErro
 from hookline.pipeline.answer import Answer
 from hookline.runner.loop import Cancelled, PollLoop
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.events import EVENTS, EventName
 from hookline.wire.fired import FiredEvent
 
 if TYPE_CHECKING:
@@ -35,25 +35,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_REQUEST = '"model_request": {"model": "gemini-2.5-flash", "contents": "Hello"}'
-_RESPONSE = (
-    '"model_response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}'
-)
-# Arguments that work, for each event.
-_EXAMPLES: dict[str, str] = {
-    HookEventName.BEFORE_TOOL: """--tool write_file --tool-input '{"content": "hi"}'""",
-    HookEventName.AFTER_TOOL: "--tool read_file --tool-input '{}' "
-    """--input '{"tool_response": "hi"}'""",
-    HookEventName.BEFORE_AGENT: """--input '{"prompt": "Fix the tests"}'""",
-    HookEventName.AFTER_AGENT: """--input '{"prompt": "Fix it", "prompt_response": "Done"}'""",
-    HookEventName.BEFORE_MODEL: f"--input '{{{_REQUEST}}}'",
-    HookEventName.AFTER_MODEL: f"--input '{{{_REQUEST}, {_RESPONSE}}}'",
-    HookEventName.BEFORE_TOOL_SELECTION: f"--input '{{{_REQUEST}}}'",
-    HookEventName.SESSION_START: """--input '{"source": "startup"}'""",
-    HookEventName.SESSION_END: """--input '{"reason": "exit"}'""",
-    HookEventName.PRE_COMPRESS: """--input '{"trigger": "manual"}'""",
-    HookEventName.NOTIFICATION: """--input '{"message": "Build finished"}'""",
-}
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEFAULT_HANDLERS = (signal.SIG_DFL, signal.default_int_handler)
 # How many seconds hooks may take before people are shown that something happens.
@@ -62,15 +43,6 @@ _A_MOMENT = 0.3
 _LOOK_SECONDS = 0.1
 # As much as a bus carries to a worker.
 _MOST_INPUT = 32 * 1024 * 1024
-
-
-def example(name: str) -> str:
-    """A command line that fires the event of a name, ours or Claude Code's."""
-    if name in _EXAMPLES:
-        return f"hookline fire {name} {_EXAMPLES[name]}"
-    from hookline.cli.samples import sample_arguments
-
-    return f"hookline fire {name} {sample_arguments(name)}"
 
 
 def read_payload(name: str, options: Options) -> dict[str, Any]:
@@ -91,10 +63,8 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
     if options.tool_input is not None:
         given["tool_input"] = _read_json(name, "--tool-input", options.tool_input)
     if given and "tool_name" not in EVENTS[event].required:
-        raise CommandError(
-            "--tool and --tool-input are for BeforeTool and AfterTool, or those of Claude Code's; "
-            f"try: {example(name)}"
-        )
+        what = "--tool and --tool-input are for BeforeTool and AfterTool, or those of Claude Code's"
+        raise CommandError(f"{what}; {_suggest(name)}")
     if options.session_id is not None:
         given["session_id"] = options.session_id
     return {**payload, **given}
@@ -351,4 +321,10 @@ def _read_json(name: str, option: str, value: str) -> Any:
 
 
 def _make_error(name: str, problem: str) -> InvalidPayloadError:
-    return InvalidPayloadError(name, f"{problem}; try: {example(name)}")
+    return InvalidPayloadError(name, f"{problem}; {_suggest(name)}")
+
+
+def _suggest(name: str) -> str:
+    from hookline.cli.samples import example
+
+    return f"try: {example(name)}"

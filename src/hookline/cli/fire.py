@@ -1,7 +1,7 @@
 """``hookline fire``: one event through the configured hooks, as a gate that any script can use."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookline._support.notices import Notice, heard_warnings
@@ -19,7 +19,7 @@ from hookline.cli.options import (
 from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
-from hookline.errors import InvalidPayloadError, UnknownEventError
+from hookline.errors import InvalidPayloadError, TranslationError, UnknownEventError
 from hookline.pipeline.answer import (
     TONES,
     Answer,
@@ -189,11 +189,10 @@ def _tell(
 ) -> int:
     """Show the result of the event, the decision last; return the exit status."""
     translator = project.get_translator() if fired.spec.model else None
-    document = answer.document(fired.event.value, translator)
     if options.json:
-        screen.document(document)
+        screen.document(answer.document(fired.event.value, translator))
     else:
-        _show(screen, fired, answer, [*_find_changes(document["view"], fired, translator)])
+        _show(screen, fired, answer, [*_find_changes(answer, fired, translator)])
     for warning in heard:
         kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
@@ -205,11 +204,9 @@ def _tell(
         if entry.enabled and not entry.trusted and entry.hook.type != "withheld"
     ]
     if untrusted and not project.in_force.strict and project.options.remote_bus is None:
-        are, them = ("is", "it") if len(untrusted) == 1 else ("are", "them")
-        screen.warning(
-            f"{count(len(untrusted), 'project hook')} {are} not trusted and did not run; "
-            f"review {them} with `hookline trust`"
-        )
+        hooks = count(len(untrusted), "project hook is", "project hooks are")
+        them = "it" if len(untrusted) == 1 else "them"
+        screen.warning(f"{hooks} not trusted and did not run; review {them} with `hookline trust`")
     word, status = answer.word, _STATUS.get(answer.word, 0)
     if word == "ask" and options.on_ask is not None:
         status = _ON_ASK[options.on_ask]
@@ -360,8 +357,13 @@ def decide(result: HookExecutionResult, *, is_late: bool = False) -> tuple[str, 
 
 
 def _find_changes(
-    view: Mapping[str, Any], fired: FiredEvent, translator: "HookTranslator | None"
+    answer: Answer, fired: FiredEvent, translator: "HookTranslator | None"
 ) -> Iterator[tuple[str, str]]:
+    try:
+        view = answer.view(translator)
+    except TranslationError:
+        # No hook saw a request that cannot be read; the answer's errors say so.
+        return
     if view.get("tool_input"):
         yield "tool input", _encode(view["tool_input"])
     if view.get("removed_tool_input"):

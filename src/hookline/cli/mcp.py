@@ -19,6 +19,7 @@ from hookline.contract import Config
 from hookline.dialects.matcher import Match, compile_matcher
 from hookline.engine.engine import Engine
 from hookline.hooks import Hooks
+from hookline.shell.tokens import VARIABLE
 
 if TYPE_CHECKING:
     from hookline.service.mcp.server import Server
@@ -61,7 +62,6 @@ OPTIONS = (
     *TRUST,
     *SOURCES,
 )
-_VARIABLE = r"\$(?:(\w+)|\{(\w+)\})"
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -174,7 +174,7 @@ def _read_header(text: str) -> tuple[str, str]:
             raise CommandError(f"--header: {name}: the variable {variable} is not set; export it")
         return os.environ[variable]
 
-    return name.strip(), re.sub(_VARIABLE, look_up, value.strip())
+    return name.strip(), re.sub(VARIABLE, look_up, value.strip())
 
 
 def _read_pattern(text: str) -> Match:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookline.cli.failures import CommandError
-from hookline.cli.options import Option, Options, flag
+from hookline.cli.options import Option, Options, flag, repeat_options
 from hookline.cli.screen import Screen, count, shown_path, shown_place
 from hookline.migrate.plan import (
     Kind,
@@ -54,9 +54,7 @@ def run(options: Options, screen: Screen) -> int:
     # The command that writes what is shown.
     words = ["hookline", "migrate", "--write"]
     words += ["--only", options.only] if options.only else []
-    words += ["--cwd", options.cwd] if options.cwd else []
-    words += [word for file in options.settings or () for word in ("--settings", file)]
-    again = shlex.join(words)
+    again = shlex.join([*words, *repeat_options(options)])
     if options.json:
         screen.document(_make_document(plan, written, again))
         return 0

@@ -153,6 +153,18 @@ def find_sources(options: Options) -> dict[str, Any]:
     }
 
 
+def repeat_options(options: Options) -> list[str]:
+    """Return the words by which the options name a directory, settings and sources, for a further
+    command about the same hooks."""
+    words: list[str] = []
+    for option in (*COMMON, *SOURCES):
+        value = getattr(options, option.key, None)
+        if option.key != "json" and value:
+            for each in value if option.again else [value]:
+                words += [option.name] if option.is_flag else [option.name, each]
+    return words
+
+
 def explain_unread(files: Sequence[str]) -> str:
     """How to read Claude Code's settings that were found and left out."""
     named = ", ".join(map(shown_path, files))

@@ -1,4 +1,4 @@
-"""Sample events, Claude Code's and others: a value for each required field."""
+"""Sample events: a value for each required field, of our events and of Claude Code's."""
 
 import re
 from collections.abc import Mapping
@@ -10,10 +10,25 @@ from hookline.dialects.matcher import MatchTimeout
 from hookline.dialects.tools import ToolAlias
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.wire import codec
-from hookline.wire.events import EVENTS, FIELD_KINDS, find_event
+from hookline.wire.events import EVENTS, FIELD_KINDS, HookEventName, find_event
 
+_REQUEST = {"model": "gemini-2.5-flash", "contents": "Hello"}
+_RESPONSE = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
+_OURS: Mapping[str, dict[str, Any]] = {
+    HookEventName.BEFORE_TOOL: {"tool_name": "write_file", "tool_input": {"content": "hi"}},
+    HookEventName.AFTER_TOOL: {"tool_name": "read_file", "tool_input": {}, "tool_response": "hi"},
+    HookEventName.BEFORE_AGENT: {"prompt": "Fix the tests"},
+    HookEventName.AFTER_AGENT: {"prompt": "Fix it", "prompt_response": "Done"},
+    HookEventName.BEFORE_MODEL: {"model_request": _REQUEST},
+    HookEventName.AFTER_MODEL: {"model_request": _REQUEST, "model_response": _RESPONSE},
+    HookEventName.BEFORE_TOOL_SELECTION: {"model_request": _REQUEST},
+    HookEventName.SESSION_START: {"source": "startup"},
+    HookEventName.SESSION_END: {"reason": "exit"},
+    HookEventName.PRE_COMPRESS: {"trigger": "manual"},
+    HookEventName.NOTIFICATION: {"message": "Build finished"},
+}
 _CALL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
-# Events that are fired as one of our own.
+# Events of Claude Code that are fired as one of our own.
 _MAPPED: Mapping[str, dict[str, Any]] = {
     "PreToolUse": _CALL,
     "PostToolUse": {**_CALL, "tool_response": {"stdout": "README.md", "stderr": ""}},
@@ -76,11 +91,16 @@ _OF_KIND: Mapping[str, Any] = {
     "true or false": False,
     "a list of strings": [],
 }
-_TARGETS = ("Bash", "Write", "Edit", "Read", "startup", "other", "manual", "permission_prompt")
+_TARGETS = (
+    *("write_file", "read_file", "run_shell_command", "replace", "startup", "exit", "manual"),
+    *("Bash", "Write", "Edit", "Read", "other", "permission_prompt"),
+)
 
 
-def sample_fields(name: str) -> dict[str, Any]:
-    """Return sample fields for an event, Claude Code's by its name for it."""
+def sample_fields(name: str, *, is_claude: bool = False) -> dict[str, Any]:
+    """Return sample fields for the event of a name; some events of Claude Code have one of ours."""
+    if name in _OURS and not is_claude:
+        return dict(_OURS[name])
     if name in _MAPPED:
         return dict(_MAPPED[name])
     event = find_event(name)
@@ -95,33 +115,38 @@ def sample_fields(name: str) -> dict[str, Any]:
     return fields
 
 
-def sample_arguments(name: str) -> str:
-    """Return the arguments of ``hookline fire`` for a sample of this event."""
+def example(name: str) -> str:
+    """Return a command line that fires the event of a name, ours or Claude Code's."""
     fields = sample_fields(name)
     words = []
     if "tool_name" in fields:
-        tool, called = fields.pop("tool_name"), codec.encode(fields.pop("tool_input")).decode()
-        words += ["--tool", tool, "--tool-input", f"'{called}'"]
+        tool, arguments = fields.pop("tool_name"), codec.encode(fields.pop("tool_input")).decode()
+        words += ["--tool", tool, "--tool-input", f"'{arguments}'"]
     if fields:
         words += ["--input", f"'{codec.encode(fields).decode()}'"]
-    return " ".join(words)
+    return " ".join(["hookline", "fire", name, *words])
 
 
 def make_fields(
     entry: HookRegistryEntry, tools: Mapping[str, ToolAlias] | None
 ) -> dict[str, Any] | None:
-    """Return the fields of an event that runs a Claude Code hook; None if its matcher matches no
-    sample name."""
-    fields, spec = sample_fields(entry.hook.dialect_event), EVENTS[entry.event]
+    """Return the fields of an event that runs a hook, in the words of its dialect; None if its
+    matcher matches no sample name."""
+    key, spec = entry.hook.dialect_event, EVENTS[entry.event]
+    fields = sample_fields(key or entry.event.value, is_claude=bool(key))
     if "tool_input" in fields:
         # Fields for any of the tools.
         fields["tool_input"] = {"command": "ls", "file_path": "README.md", "content": "Hello\n"}
-    if spec.target is None:
+    if spec.target is None or spec.target not in fields:
         return fields
-    sample, dialect = fields[spec.target], load_foreign(entry.hook.dialect)
-    for name in (sample, *re.findall(r"[\w-]+", str(entry.matcher or "")), *_TARGETS):
-        ours = dialect.show_to_host(name, {}, tools=tools).name if spec.search else name
+    sample, dialect = fields[spec.target], load_foreign(entry.hook.dialect) if key else None
+    for name in (*re.findall(r"[\w-]+", str(entry.matcher or "")), sample, *_TARGETS):
+        if not key and spec.trigger is not None and name not in list(spec.trigger):
+            continue
+        target = name
+        if dialect is not None and spec.search:
+            target = dialect.show_to_host(name, {}, tools=tools).name
         with suppress(MatchTimeout):
-            if entry.matches(ours):
+            if entry.matches(target):
                 return {**fields, spec.target: name}
     return None

@@ -13,6 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TextIO, TypeAlias
 
+from hookline._support.escapes import count as count
 from hookline._support.escapes import escape_unseen, spell
 
 # A piece of a line: plain text, or text and its role.
@@ -228,11 +229,6 @@ def duration(milliseconds: float) -> str:
         seconds = milliseconds / 1000
         return f"{seconds:.3g} s" if seconds < 100 else f"{seconds:.0f} s"
     return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.1f} ms"
-
-
-def count(number: int, noun: str) -> str:
-    """``1 hook``, ``2 hooks``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown_path(path: str) -> str:

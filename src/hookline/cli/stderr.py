@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hookline._support.escapes import count
+
 # Lines of one hook that succeeded, and of all such hooks of an event: more would push the decision
 # off the screen.
 _MOST_LINES = 20
@@ -71,7 +73,7 @@ def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
 
 def describe_left_out(number: int, *, rest: str = "--json has them all") -> str:
     """Say how many lines are not shown, and where to find them."""
-    return f"{number} more {'line' if number == 1 else 'lines'}; {rest}"
+    return f"{count(number, 'more line')}; {rest}"
 
 
 def shorten_reason(text: str) -> str:

@@ -16,6 +16,7 @@ from hookline.hooktests.comparison import Failure, find_bad_word
 from hookline.settings.jsonc import MAX_BYTES, Document, JsoncError, Path, parse, text_of
 from hookline.settings.reader import Origin
 from hookline.wire.events import EVENTS, EventName, HookEventName
+from hookline.wire.results import HookExecutionResult
 
 SUFFIX = ".hooktest.json"
 # Folders that are not searched: dependencies, caches, and the data of version control.
@@ -78,13 +79,15 @@ class HookTestFile(msgspec.Struct, frozen=True):
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a test; ``document`` is that of ``hookline fire --json``, None if nothing was
-    fired, and ``duration`` is in milliseconds. ``untrusted`` if the hooks are not trusted."""
+    fired, ``results`` are those of the hooks, and ``duration`` is in milliseconds. ``untrusted`` if
+    the hooks are not trusted."""
 
     test: HookTest
     status: Status
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
     document: Mapping[str, Any] | None = None
+    results: tuple[HookExecutionResult, ...] = ()
     duration: float = 0.0
     untrusted: bool = False
 

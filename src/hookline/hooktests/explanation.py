@@ -1,11 +1,13 @@
 """Explains why a test failed, in lines with roles that a terminal, a log and pytest show."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
+from hookline._support.escapes import count
 from hookline._support.notices import Notice
 from hookline.hooktests.cases import Outcome
 from hookline.hooktests.comparison import Failure, failure_lines
+from hookline.wire.results import HookExecutionResult
 
 # A piece of a line: plain text, or text and its role on a screen.
 Span: TypeAlias = str | tuple[str, str]
@@ -53,12 +55,13 @@ def explain_outcome(
         for mark, line in shown:
             yield ExplainedLine(((f"{mark} {line}", _ROLES[mark]),), is_quoted=True)
         if left := len(lines) - len(shown):
-            more = "1 more line" if left == 1 else f"{left} more lines"
-            yield ExplainedLine(((f"{more}; {elsewhere}", "faint"),), is_quoted=True)
+            yield ExplainedLine(
+                ((f"{count(left, 'more line')}; {elsewhere}", "faint"),), is_quoted=True
+            )
     if outcome.failures:
-        for result in outcome.document["results"] if outcome.document else ():
-            ended = _describe_result(result, say_time)
-            yield ExplainedLine(((f"{result['hook']}: ", "name"), ended))
+        for result in outcome.results:
+            end = _describe_result(result, say_time)
+            yield ExplainedLine(((f"{result.hook.name}: ", "name"), end))
         for warning in outcome.warnings:
             # Notices that hooks or the event failed are among the failures already, or expected.
             if not (isinstance(warning, Notice) and warning.kind):
@@ -70,13 +73,14 @@ def is_difference(failure: Failure) -> bool:
     return isinstance(failure.at, str) and not isinstance(failure.message, str)
 
 
-def _describe_result(result: Mapping[str, Any], say_time: Callable[[float], str]) -> str:
+def _describe_result(result: HookExecutionResult, say_time: Callable[[float], str]) -> str:
     """Describe how a hook ended, how long it took, and what it printed."""
-    code = result.get("exit_code")
-    end = f"exit {code}" if code is not None else result.get("signal") or result.get("failed")
-    stream = "stderr" if result["stderr"].strip() else "stdout"
-    text = result[stream].strip()
+    end = result.signal or result.failed
+    if result.exit_code is not None:
+        end = f"exit {result.exit_code}"
+    stream = "stderr" if result.stderr.strip() else "stdout"
+    text = getattr(result, stream).strip()
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}…"
-    said = f", {stream}: {text}" if text else ", printed nothing"
-    return f"{end}, {say_time(result['duration_ms'])}{said}"
+    output = f", {stream}: {text}" if text else ", printed nothing"
+    return f"{end}, {say_time(result.duration)}{output}"

@@ -28,6 +28,7 @@ from hookline.pipeline.answer import Answer
 from hookline.settings.reader import find_project_dir
 from hookline.trace.records import DebugLogger
 from hookline.wire.fired import FiredEvent
+from hookline.wire.results import HookExecutionResult
 
 # Fires an event and returns the answer.
 Fire: TypeAlias = Callable[[Engine, FiredEvent], Answer]
@@ -84,6 +85,7 @@ class HookTestRunner:
             return Outcome(test=test, status="skipped")
         started = time.perf_counter()
         document: dict[str, Any] | None = None
+        results: tuple[HookExecutionResult, ...] = ()
         heard: list[str] = []
         untrusted = False
         try:
@@ -96,6 +98,7 @@ class HookTestRunner:
                 message = f"the test cannot be set up: {message}"
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
+            results = answer.results
             # The warnings about ignored fields are in ``heard`` already.
             with heard_warnings():
                 failures = tuple(unmet(test, answer, document))
@@ -105,6 +108,7 @@ class HookTestRunner:
             failures=failures,
             warnings=tuple(heard),
             document=document,
+            results=results,
             duration=(time.perf_counter() - started) * 1000,
             untrusted=untrusted,
         )

@@ -17,6 +17,7 @@ from hookline.settings.reader import (
     Origin,
     find_disabled_names,
     find_project_dir,
+    find_settings_files,
     is_claude_file,
     parse_hooks,
 )
@@ -25,7 +26,6 @@ from hookline.wire.hooks import HookSource
 
 Layer: TypeAlias = Literal["project", "user"]
 
-_FILES = (".gemini/settings.json", ".llxprt/settings.json")
 _HOOK_KEYS = frozenset(
     {"type", "command", "args", "name", "description", "timeout", "env", "onFailure", "warm"}
 )
@@ -118,21 +118,18 @@ def find_places(cwd: str) -> Places:
 
 
 def find_sources(places: Places) -> list[Source]:
-    """Find the files that exist; one reached twice counts once, as the user's."""
-    layers: tuple[tuple[Layer, str | None, str | None], ...] = (
-        ("user", places.home, places.user_dir),
-        ("project", places.project_dir, os.path.join(places.project_dir, ".hookline")),
-    )
-    sources: dict[str, Source] = {}
-    for layer, start, ours in layers:
-        if start is None or ours is None:
-            continue
-        for name in _FILES:
-            file, target = os.path.join(start, name), os.path.join(ours, "settings.json")
-            if os.path.exists(file):
-                source = Source(file=file, layer=layer, target=target)
-                sources.setdefault(os.path.realpath(file), source)
-    return sorted(sources.values(), key=lambda source: source.layer == "user")
+    """Find the other agents' files among those that hookline reads too, the project's first."""
+    ours = {HookSource.PROJECT: os.path.join(places.project_dir, ".hookline")}
+    if places.user_dir is not None:
+        ours[HookSource.USER] = places.user_dir
+    sources = []
+    for file in reversed(find_settings_files(places.project_dir, places.home)):
+        folder = ours.get(file.source, os.path.dirname(file.path))
+        if folder != os.path.dirname(file.path) and os.path.exists(file.path):
+            layer: Layer = "project" if file.source is HookSource.PROJECT else "user"
+            target = os.path.join(folder, "settings.json")
+            sources.append(Source(file=file.path, layer=layer, target=target))
+    return sorted(sources, key=lambda source: source.layer == "user")
 
 
 def name_source(file: str, places: Places) -> Source:
@@ -249,13 +246,13 @@ def additions(
         new.append(move)
         if move.group not in groups:
             groups[move.group] = []
-            made: dict[str, Any] = {} if move.matcher is None else {"matcher": move.matcher}
-            made |= {"sequential": True} if move.sequential else {}
-            made["hooks"] = groups[move.group]
-            hooks.setdefault(move.event, []).append(made)
+            definition = {} if move.matcher is None else {"matcher": move.matcher}
+            definition |= {"sequential": True} if move.sequential else {}
+            definition["hooks"] = groups[move.group]
+            hooks.setdefault(move.event, []).append(definition)
         groups[move.group].append(dict(move.hook))
-    said = value_at(value, ("hooks", "disabled"))
-    names = [name for name in disabled if not (isinstance(said, list) and name in said)]
+    before = value_at(value, ("hooks", "disabled"))
+    names = [name for name in disabled if not (isinstance(before, list) and name in before)]
     if names:
         hooks["disabled"] = names
     return ({"hooks": hooks} if hooks else {}), new

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from hookline._support.address import AddressError, netloc_of, split_url
+from hookline.wire.hooks import HookSource, HttpHook
 
 _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
 _SLASH = re.compile(r"[/\\]")
@@ -52,6 +53,16 @@ class Reach(Enum):
         if self is Reach.THIS_MACHINE:
             return address.is_loopback
         return self is Reach.ANYWHERE or is_public(address)
+
+    def describe_refusal(self, host: str, address: IPv4Address | IPv6Address) -> str:
+        """Say why an address of a host is not allowed, and what to do."""
+        where = f"{host} resolves to {address}" if host != str(address) else host
+        if self is Reach.THIS_MACHINE:
+            return f"{where}, which is not this machine, and plain http reaches no other; use https"
+        return (
+            f"{where}, which is not a public address; for a project's hook to reach it, the user's "
+            f"or the system's settings must list {host} in security.privateHookHosts"
+        )
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -101,6 +112,25 @@ def read_target(url: str) -> Target:
         netloc=netloc_of(host, parts.port),
         path=f"{path}?{parts.query}" if parts.query else path,
     )
+
+
+def choose_reach(hook: HttpHook, private_hosts: Sequence[str]) -> tuple[Target, Reach]:
+    """Return where a hook's events go, and which addresses may be behind its host; raises
+    ``AddressError`` for a hook that is never called. ``private_hosts`` are those that a project's
+    hooks may reach too."""
+    target = read_target(hook.url)
+    if not all(fits(target, patterns) for patterns in hook.allowed_urls):
+        raise AddressError(f"{target.shown} matches no URL in allowedHttpHookUrls; add it there")
+    is_free = hook.source is not HookSource.PROJECT or is_named(target.host, private_hosts)
+    if target.scheme == "https":
+        return target, Reach.ANYWHERE if is_free else Reach.PUBLIC
+    if not is_free:
+        raise AddressError(
+            f"{target.shown}: plain http reaches only this machine, and a project's hook may "
+            f"use it only if the user's or the system's settings list {target.host} in "
+            "security.privateHookHosts; use https"
+        )
+    return target, Reach.THIS_MACHINE
 
 
 def fits(target: Target, patterns: Iterable[str]) -> bool:

@@ -6,26 +6,22 @@ size and time. No part of a header's value is in any result.
 
 import os
 import re
-import threading
 import time
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookline._support.address import TRANSPORT_HEADERS, AddressError, check_header
 from hookline._support.escapes import one_line
-from hookline._support.fork import owned_by_process
 from hookline._support.secrets import Secrets
 from hookline.dialects import DIALECTS, HookAnswer, is_read_strictly
 from hookline.dialects.stdout import has_every_key, read_whole_object, trim
-from hookline.runner.addresses import Reach, Target, fits, is_named, read_target
+from hookline.runner.addresses import Target, choose_reach
 from hookline.runner.context import InputDocument, RunContext
 from hookline.runner.invocation import make_environment
+from hookline.shell.tokens import VARIABLE
 from hookline.wire import codec
-from hookline.wire.hooks import HookSource, HttpHook
+from hookline.wire.hooks import HttpHook
 from hookline.wire.results import HookExecutionResult
 
 # Needs httpx, which is an extra.
@@ -33,22 +29,14 @@ if TYPE_CHECKING:
     from hookline.runner.http_client import Client, Response
 
 _JSON = "application/json"
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
-
-# Clients of the process that this one was forked from, kept so that they are never closed: closing
-# them would disturb the parent's connections.
-_abandoned: list[object] = []
 
 
 class HttpRunner:
-    """Runs http hooks, and owns the connections that are kept from call to call."""
+    """Runs http hooks, from any event loop of asyncio."""
 
-    def __init__(self, *, is_disposed: bool = False) -> None:
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
         self._client: Client | None = None
-        self._is_disposed = is_disposed
-        owned_by_process.add(self)
 
     async def run(
         self, hook: HttpHook, document: InputDocument, context: RunContext
@@ -74,34 +62,15 @@ class HttpRunner:
             warnings=(*headers.warnings, *answer.warnings),
         )
 
-    def dispose(self) -> None:
-        """Close the connections now, or after the last request that is under way."""
-        with self._lock:
-            self._is_disposed = True
-            unused = self._give_up_client()
-        if unused is not None:
-            unused.finish()
-
-    def forget(self) -> None:
-        """Drop the parent's connections, in a forked child of this process."""
-        self._lock = threading.Lock()
-        _abandoned.append(self._client)
-        self._client = None
-
     async def _send_event(
         self, hook: HttpHook, document: InputDocument, context: RunContext, headers: "_Headers"
     ) -> tuple[HookAnswer, str]:
         """Return the answer, and the body of the response to show to people."""
-        target = read_target(hook.url)
-        if not all(fits(target, patterns) for patterns in hook.allowed_urls):
-            raise AddressError(
-                f"{target.shown} matches no URL in allowedHttpHookUrls; add it there"
-            )
-        reach = _choose_reach(hook, target, context)
+        target, reach = choose_reach(hook, context.private_hosts)
         body = document.encoded(hook.dialect)
         sent = headers.make(target, body)
         try:
-            from hookline.runner.http_client import Request, Unanswered
+            from hookline.runner.http_client import Client, Request, Unanswered
         except ImportError:
             return HookAnswer(success=False, failed="spawn", error=_MISSING), ""
         request = Request(
@@ -112,41 +81,14 @@ class HttpRunner:
             seconds=hook.timeout / 1000,
             limit=context.limits.max_stdout,
         )
+        if self._client is None:
+            self._client = Client()
         try:
-            with self._borrow_client() as client:
-                response = await client.send(request)
+            response = await self._client.send(request)
         except Unanswered as error:
             return HookAnswer(success=False, failed=error.failed, error=str(error)), ""
         text = response.body.decode("utf-8", "replace")
         return _read_response(hook, document, target, response, text, headers.secrets)
-
-    @contextmanager
-    def _borrow_client(self) -> "Iterator[Client]":
-        from hookline.runner.http_client import Client
-
-        with self._lock:
-            client = self._client
-            if client is None:
-                client = self._client = Client()
-                # Closes it too if the runner is never disposed, and when the program ends.
-                client.finish = weakref.finalize(self, client.close)
-            client.users += 1
-        try:
-            yield client
-        finally:
-            with self._lock:
-                client.users -= 1
-                unused = self._give_up_client() if self._is_disposed else None
-            if unused is not None:
-                unused.finish()
-
-    def _give_up_client(self) -> "Client | None":
-        """Return the client to close, if there is one and no call uses it."""
-        client = self._client
-        if client is None or client.users:
-            return None
-        self._client = None
-        return client
 
 
 class _Headers:
@@ -201,20 +143,7 @@ class _Headers:
             self.warnings.append(f"the header {header} lacks the variable {name}: {why}")
             return ""
 
-        return _VARIABLE.sub(find, value)
-
-
-def _choose_reach(hook: HttpHook, target: Target, context: RunContext) -> Reach:
-    is_free = hook.source is not HookSource.PROJECT or is_named(target.host, context.private_hosts)
-    if target.scheme == "https":
-        return Reach.ANYWHERE if is_free else Reach.PUBLIC
-    if not is_free:
-        raise AddressError(
-            f"{target.shown}: plain http reaches only this machine, and a project's hook may "
-            f"use it only if the user's or the system's settings list {target.host} in "
-            "security.privateHookHosts; use https"
-        )
-    return Reach.THIS_MACHINE
+        return re.sub(VARIABLE, find, value)
 
 
 def _read_response(

@@ -20,7 +20,6 @@ from hookline.wire.results import HookExecutionPlan, HookExecutionResult
 # Loaded with the first hook that needs them.
 if TYPE_CHECKING:
     from hookline.runner.background import Background, OnEnd
-    from hookline.runner.http import HttpRunner
 
 Results: TypeAlias = tuple[HookExecutionResult, ...]
 # The hook has the type under which the table below lists the function.
@@ -46,7 +45,6 @@ class HookRunner:
         self._lock = threading.RLock()
         self._commands: CommandRunner | None = None
         self._background: Background | None = None
-        self._http: HttpRunner | None = None
         self._is_disposed = False
         # Hook type -> the function that runs it.
         self._runs: dict[str, Run] = {
@@ -92,16 +90,14 @@ class HookRunner:
             self._commands.end_warm()
 
     def dispose(self) -> None:
-        """End the processes and connections kept from call to call, and async hooks; running plans
-        finish, and later plans still run."""
+        """End the processes kept from call to call, and async hooks; running plans finish, and
+        later plans still run."""
         with self._lock:
             self._is_disposed = True
         if self._background is not None:
             self._background.close()
         if self._commands is not None:
             self._commands.dispose()
-        if self._http is not None:
-            self._http.dispose()
 
     async def _run_at_once(
         self, hooks: Sequence[HookConfig], document: InputDocument, context: RunContext
@@ -188,11 +184,9 @@ class HookRunner:
     ) -> Awaitable[HookExecutionResult]:
         from hookline.runner.http import HttpRunner
 
-        with self._lock:
-            if self._http is None:
-                self._http = HttpRunner(is_disposed=self._is_disposed)
-                self._runs["http"] = self._http.run
-        return self._http.run(hook, document, context)
+        # A second one, made by another thread meanwhile, does no harm: it keeps nothing to close.
+        run = self._runs["http"] = HttpRunner().run
+        return run(hook, document, context)
 
 
 def _find_unshown(hook: HookConfig, document: InputDocument) -> str | None:

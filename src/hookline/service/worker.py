@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from hookline._support.escapes import count
 from hookline._support.notices import warn
 from hookline._support.watch import WatchError
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
@@ -182,8 +183,7 @@ class Worker:
         return f"it has no hook to serve{on}; {remedy}"
 
     def _describe_count(self) -> str:
-        count = self._count_active_hooks()
-        return "1 hook" if count == 1 else f"{count} hooks"
+        return count(self._count_active_hooks(), "hook")
 
     def _count_active_hooks(self) -> int:
         """Count the hooks that may run."""

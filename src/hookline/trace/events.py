@@ -13,6 +13,8 @@ from hookline.trace.log import Record
 from hookline.wire.events import find_event
 from hookline.wire.fired import FiredEvent
 
+# Events that wait for their end at a time. More than these have lost it: their agents were killed.
+_MOST_OPEN = 1_000
 # Every word for the outcome of an event, the strongest first.
 DECISIONS = (*EFFECTS, "failed", "allowed", "no hook", "async", "warning")
 
@@ -214,16 +216,19 @@ class Assembler:
         self._open: dict[object, list[Record]] = {}
 
     def gather(self, record: Record) -> Entry | None:
-        """Take a record; return the entry that it completes, if any."""
+        """Take a record; return an entry that is complete, or that has waited for its end longest
+        of too many."""
         if record.kind == "warning" and not record.event:
             return Entry([record], None)
         if record.kind not in ("hook", "warning", "batch"):
             return None
         key = record.id or (record.session_id, record.event, record.target)
-        if record.kind != "batch":
-            self._open.setdefault(key, []).append(record)
+        if record.kind == "batch":
+            return Entry(self._open.pop(key, []), record)
+        self._open.setdefault(key, []).append(record)
+        if len(self._open) <= _MOST_OPEN:
             return None
-        return Entry(self._open.pop(key, []), record)
+        return Entry(self._open.pop(next(iter(self._open))), None)
 
     def gather_rest(self) -> list[Entry]:
         """Return the entries without an end, and forget them."""

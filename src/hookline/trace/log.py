@@ -4,6 +4,7 @@ A line that is not a record is counted and skipped.
 """
 
 import errno
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,9 +13,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from hookline._support.escapes import count
 from hookline._support.files import open_regular
 from hookline.errors import HooklineError
-from hookline.trace.records import KEPT_FILES
 from hookline.wire import codec
 
 
@@ -57,16 +58,18 @@ class Skipped(msgspec.Struct):
 
     def __str__(self) -> str:
         """Say what was skipped, empty if nothing was."""
-        lines = "1 line that is" if self.foreign == 1 else f"{self.foreign} lines that are"
-        said = {
+        lines = count(self.foreign, "line that is", "lines that are")
+        texts = {
             f"left out {lines} no record of hookline's": self.foreign,
             "left out a line that was only half written": self.torn,
             "the log was cut short while it was read": self.truncated,
         }
-        return "; ".join(text for text, times in said.items() if times)
+        return "; ".join(text for text, times in texts.items() if times)
 
 
 _decoder = msgspec.json.Decoder(Record)
+# How much of a log is in memory at a time, whatever its size.
+_PIECE_BYTES = 1024 * 1024
 # No hook runs for months.
 _LONGEST_MS = 1e10
 
@@ -132,9 +135,14 @@ class TraceLog:
             if known is not None and os.path.samestat(known, os.stat(self.path)):
                 return []
         found: dict[tuple[int, int], BinaryIO] = {}
-        # The newest first: a file rotated meanwhile is then found twice, not missed.
-        for number in range(KEPT_FILES + 1):
+        # The newest first: a file rotated meanwhile is then found twice, not missed. During a
+        # rotation one number has no file.
+        missing = 0
+        for number in itertools.count():
             file = _open_log_file(f"{self.path}.{number}" if number else self.path)
+            missing = missing + 1 if file is None else 0
+            if missing > 1:
+                break
             if file is None:
                 continue
             status = os.fstat(file.fileno())
@@ -150,17 +158,18 @@ class TraceLog:
             self.skipped.truncated += 1
             self._rest = b""
             file.seek(0)
-        *lines, self._rest = (self._rest + file.read()).split(b"\n")
-        for line in filter(bytes.strip, lines):
-            record = read_record(line)
-            if record is None:
-                self.skipped.foreign += 1
-                # A record may follow the remains of one that a full disk or a crash cut off.
-                start = line.rfind(b'{"kind":')
-                record = read_record(line[start:]) if start > 0 else None
-            if record is not None:
-                self.newest = record.time
-                yield record
+        while piece := file.read(_PIECE_BYTES):
+            *lines, self._rest = (self._rest + piece).split(b"\n")
+            for line in filter(bytes.strip, lines):
+                record = read_record(line)
+                if record is None:
+                    self.skipped.foreign += 1
+                    # A record may follow the remains of one that a full disk or a crash cut off.
+                    start = line.rfind(b'{"kind":')
+                    record = read_record(line[start:]) if start > 0 else None
+                if record is not None:
+                    self.newest = record.time
+                    yield record
 
 
 def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:

@@ -2,13 +2,14 @@
 
 import os
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from hookline.errors import HooklineError
-from hookline.trace.events import Entry, TracedEvent, describe_run
+from hookline.trace.events import Entry, HookRun, TracedEvent, describe_run
 from hookline.trace.log import read_tail
 from hookline.trace.records import default_trace_path
 
@@ -121,41 +122,66 @@ class HookLatency(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int
 
 
+class _Durations:
+    """The durations of one hook, rounded to three digits and counted: thousands of different ones
+    at most, however many runs there are."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[float] = Counter()
+        self.failures = self.blocks = 0
+        self.longest = 0.0
+
+    def add(self, run: HookRun) -> None:
+        self._counts[float(f"{run.duration_ms:.3g}")] += 1
+        self.longest = max(self.longest, run.duration_ms)
+        self.failures += run.failed is not None
+        self.blocks += not _BLOCKS.isdisjoint(run.effects)
+
+    def summarize(self, hook: str) -> HookLatency:
+        p50, p95, p99 = (self._find_percentile(percent) for percent in (50, 95, 99))
+        return HookLatency(
+            hook=hook,
+            runs=self._counts.total(),
+            p50_ms=p50,
+            p95_ms=p95,
+            p99_ms=p99,
+            max_ms=self.longest,
+            failures=self.failures,
+            blocks=self.blocks,
+        )
+
+    def _find_percentile(self, percent: int) -> float:
+        left = rank(self._counts.total(), percent)
+        for duration in sorted(self._counts):
+            left -= self._counts[duration]
+            if left <= 0:
+                break
+        return min(duration, self.longest)
+
+
 def latencies(
     events: Iterable[TracedEvent | Entry], *, hook: str | None = None
 ) -> list[HookLatency]:
-    """Return a row for each hook whose name contains ``hook``, the slowest first."""
-    runs: dict[str, list[tuple[float, bool, bool]]] = {}
+    """Return a row for each hook whose name contains ``hook``, the slowest first; percentiles have
+    three digits, so that the memory it takes does not grow with the number of runs."""
+    hooks: defaultdict[str, _Durations] = defaultdict(_Durations)
     for event in events:
         for run in event.hooks:
             if (hook is None or hook in run.hook) and not run.started:
-                # Keeping whole runs with their output would hold the log in memory.
-                is_block = not _BLOCKS.isdisjoint(run.effects)
-                facts = (run.duration_ms, run.failed is not None, is_block)
-                runs.setdefault(run.hook, []).append(facts)
-    rows = []
-    for name, measured in runs.items():
-        times, failures, blocks = zip(*sorted(measured), strict=True)
-        rows.append(
-            HookLatency(
-                hook=name,
-                runs=len(times),
-                p50_ms=percentile(times, 50),
-                p95_ms=percentile(times, 95),
-                p99_ms=percentile(times, 99),
-                max_ms=times[-1],
-                failures=sum(failures),
-                blocks=sum(blocks),
-            )
-        )
+                hooks[run.hook].add(run)
+    rows = [durations.summarize(name) for name, durations in hooks.items()]
     return sorted(rows, key=lambda row: (-row.p95_ms, row.hook))
 
 
 def percentile(ascending: Sequence[float], percent: int) -> float:
     """Return the smallest value that this percentage of the values does not exceed, always a
     measured one."""
-    rank = -(-len(ascending) * percent // 100)
-    return ascending[max(rank, 1) - 1]
+    return ascending[rank(len(ascending), percent) - 1]
+
+
+def rank(number: int, percent: int) -> int:
+    """Return which of so many values, in ascending order and counted from 1, is the percentile."""
+    return max(-(-number * percent // 100), 1)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,8 @@ Record: TypeAlias = dict[str, Any]
 Sink: TypeAlias = Callable[[Record], None]
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
-KEPT_FILES = 3
+# Full files beside the one that is written.
+OLDER_FILES = 3
 CLIP_CHARACTERS = 8_192
 CLIP_ITEMS = 1_000
 # No letter that could be mistaken for another.
@@ -50,17 +51,42 @@ class DebugLogger:
         self._secrets: Secrets | None = None
 
     @classmethod
-    def from_environment(cls, *, default: bool = False, **options: Any) -> "DebugLogger":
+    def from_environment(
+        cls,
+        *,
+        default: bool = False,
+        max_bytes: int | None = None,
+        older_files: int | None = None,
+        **options: Any,
+    ) -> "DebugLogger":
         """Return a logger that writes to the user's trace file if ``HOOKLINE_TRACE``, or else
         ``default``, asks for it. If there is no directory for the file, the logger warns and keeps
-        no records."""
+        no records. ``max_bytes`` and ``older_files``, or else ``HOOKLINE_TRACE_MB`` and
+        ``HOOKLINE_TRACE_FILES``, limit what the trace takes on the disk."""
         log = cls(**options)
         if is_trace_wanted(default=default):
+            if max_bytes is None:
+                mebibytes = log._read_number("HOOKLINE_TRACE_MB", least=1)
+                max_bytes = MAX_FILE_BYTES if mebibytes is None else mebibytes * 1024 * 1024
+            if older_files is None:
+                number = log._read_number("HOOKLINE_TRACE_FILES", least=0)
+                older_files = OLDER_FILES if number is None else number
             try:
-                log._sink = JsonLinesSink(default_trace_file())
+                path = default_trace_file()
+                log._sink = JsonLinesSink(path, max_bytes=max_bytes, older_files=older_files)
             except HooklineError as error:
                 log.warning(str(error))
         return log
+
+    def _read_number(self, variable: str, *, least: int) -> int | None:
+        """Return a variable's whole number; None, with a warning, if it has none."""
+        text = os.environ.get(variable, "").strip()
+        if not text:
+            return None
+        if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= least:
+            return int(text)
+        self.warning(f"{variable} is {text!r}; set it to a whole number from {least} on")
+        return None
 
     @property
     def enabled(self) -> bool:
@@ -187,14 +213,22 @@ class JsonLinesSink:
 
     Secrets of this process's environment are hidden wherever they appear. Any number of threads
     and processes may write to the file: a line is one append, which the system keeps whole, and
-    only one of them rotates.
+    only one of them rotates. ``max_bytes`` is the size at which a file is full, ``older_files`` the
+    number of full files that are kept beside it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = MAX_FILE_BYTES,
+        older_files: int = OLDER_FILES,
+    ) -> None:
         from pathlib import Path
 
         self.path = Path(path)
         self._max_bytes = max_bytes
+        self._older_files = older_files
         self._secrets = Secrets()
         self.forget()
         owned_by_process.add(self)
@@ -242,11 +276,16 @@ class JsonLinesSink:
                 return False
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
-                names = (f"{self.path.name}.{n}" for n in range(1, KEPT_FILES + 1))
-                kept = [self.path, *map(self.path.with_name, names)]
-                for newer, older in reversed([*pairwise(kept)]):
+                numbers = range(1, self._older_files + 1)
+                files = [
+                    self.path,
+                    *(self.path.with_name(f"{self.path.name}.{n}") for n in numbers),
+                ]
+                for newer, older in reversed([*pairwise(files)]):
                     with contextlib.suppress(FileNotFoundError):
                         newer.replace(older)
+                if not self._older_files:
+                    self.path.unlink()
         return True
 
 

@@ -1,12 +1,12 @@
 """Where hooks may be sent: the address that is connected to counts, whatever a name says."""
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpcore
 import pytest
 
 from hookline.wire.hooks import HookSource
@@ -47,13 +47,13 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The addresses that a connection was asked for; all of them lead to this machine."""
     addresses: list[str] = []
-    connect = httpcore.AnyIOBackend.connect_tcp
+    connect = asyncio.BaseEventLoop.create_connection
 
-    async def connect_here(self: Any, host: str, *rest: Any) -> Any:
+    async def connect_here(self: Any, protocol: Any, host: str, *rest: Any, **options: Any) -> Any:
         addresses.append(host)
-        return await connect(self, "127.0.0.1", *rest)
+        return await connect(self, protocol, "127.0.0.1", *rest, **options)
 
-    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect_here)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", connect_here)
     return addresses
 
 

@@ -215,7 +215,6 @@ print(threading.main_thread() is threading.current_thread(), threading.active_co
     "standard input": "import sys; print(sys.stdin.readline(), sys.stdin.read(2))",
     "input": "print(input(), input('prompt'))",
     "input twice": "import sys; print(len(sys.stdin.buffer.read()), sys.stdin.read())",
-    "loud module": "import this",
     "missing module": "import json, no_such_module_anywhere",
     "own module": "import neighbour; print(neighbour.__file__, neighbour.ARGV)",
     "own module that fails": "import failing",

@@ -131,31 +131,43 @@ async def test_an_installed_module_that_reads_a_variable_has_its_value_of_now(py
 
 
 UNSHARED = {
-    "threads": "import threading, time; threading.Thread(target=time.sleep, args=(0.3,)).start()",
-    "random numbers": "import random; GENERATOR = random.Random(); print(GENERATOR.random() < 2)",
-    "an open file": "import os; OPEN = open(os.devnull)",
-    "a changed environment": "import os; os.environ['SET'] = 'yes'",
-    "a copied environment": "import os; COPY = dict(os.environ); print(COPY['MODE'])",
-    "output": "print('imported')",
-    "a warning": "import warnings; warnings.warn('careful')",
-    "a deprecation": "import warnings; warnings.warn('old', DeprecationWarning, stacklevel=2)",
-    "an error": "raise ValueError('broken')",
-    "an exit": "raise SystemExit(4)",
+    "threads": (
+        "import threading, time; threading.Thread(target=time.sleep, args=(0.3,)).start()",
+        "more than one thread",
+    ),
+    "random numbers": ("import random; GENERATOR = random.Random()", "random numbers"),
+    "an open file": ("import os; OPEN = open(os.devnull)", "leaves them open"),
+    "a changed environment": ("import os; os.environ['SET'] = 'yes'", "the environment"),
+    "a copied environment": ("import os; COPY = dict(os.environ)", "the environment"),
+    "output": ("print('imported')", "prints 'imported'"),
+    "a warning": ("import warnings; warnings.warn('careful')", "prints '"),
+    "a deprecation": (
+        "import warnings; warnings.warn('old', DeprecationWarning, stacklevel=2)",
+        "prints '",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", UNSHARED)
-async def test_an_installed_module_with_more_to_it_is_imported_by_each_call(
+async def test_an_installed_module_that_calls_cannot_share_makes_a_script_run_cold(
     python: str, what: str
 ) -> None:
-    installed(python, UNSHARED[what])
-    write("hook.py", "import json\nimport package\nimport os; print(os.environ.get('SET'))")
+    text, reason = UNSHARED[what]
+    installed(python, text)
+    write("hook.py", "import json\nimport package\n")
     async with warm_pool() as pool:
-        outcomes = [
-            await warm(pool, [python, "hook.py"], env={"MODE": mode}) for mode in ("a", "b")
-        ]
-    expected = [await cold([python, "hook.py"], env={"MODE": mode}) for mode in ("a", "b")]
-    assert [seen(outcome) for outcome in outcomes] == [seen(outcome) for outcome in expected]
+        with pytest.raises(ColdStart, match=reason):
+            await warm(pool, [python, "hook.py"])
+
+
+@pytest.mark.parametrize("text", ["raise ValueError('broken')", "raise SystemExit(4)"])
+async def test_an_installed_module_that_fails_does_so_in_each_call(python: str, text: str) -> None:
+    installed(python, text)
+    write("hook.py", "import json\nimport package\n")
+    async with warm_pool() as pool:
+        outcomes = [await warm(pool, [python, "hook.py"]) for _ in range(2)]
+    expected = seen(await cold([python, "hook.py"]))
+    assert [seen(outcome) for outcome in outcomes] == [expected, expected]
 
 
 async def test_a_module_that_appears_beside_the_script_takes_the_place_of_another() -> None:

@@ -82,11 +82,3 @@ async def test_a_script_is_the_same_warm_however_it_is_started(way: str) -> None
         outcomes = [await warm(pool, argv) for _ in range(2)]
     expected = seen(await cold(argv))
     assert [seen(outcome) for outcome in outcomes] == [expected, expected]
-
-
-@pytest.mark.parametrize("module", ["imp", "cgi", "asyncore", "distutils"])
-async def test_a_script_is_told_of_deprecated_modules_as_it_would_be(module: str) -> None:
-    write("probe.py", f"import json, {module}")
-    async with warm_pool() as pool:
-        outcome = await warm(pool, [PYTHON, "probe.py"])
-    assert seen(outcome) == seen(await cold([PYTHON, "probe.py"]))

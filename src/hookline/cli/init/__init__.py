@@ -16,7 +16,7 @@ import msgspec
 
 from hookline._support.places import home_dir
 from hookline.cli.failures import CommandError
-from hookline.cli.options import Option, Options, read_event_name
+from hookline.cli.options import Option, Options, read_event_name, repeat_options
 from hookline.cli.screen import Screen, shown_path
 from hookline.hooktests.schema import hooktest_schema
 from hookline.settings.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
@@ -104,19 +104,15 @@ class FirstHook(msgspec.Struct, frozen=True, kw_only=True):
 
     def next_steps(self, options: Options) -> list[tuple[list[str], str]]:
         """Return commands that can be pasted as they are, and what each is for."""
-        where = [] if options.cwd is None else ["--cwd", options.cwd]
-        own = [option for file in options.settings or () for option in ("--settings", file)]
+        where = repeat_options(options)
         steps = [
-            (["hookline", "check", *where, *own], "find mistakes before they matter"),
+            (["hookline", "check", *where], "find mistakes before they matter"),
             (["hookline", "trust", *where], "read what will run, and let it"),
-            ([*self.fire, *where, *own], "see it decide, and record it"),
-            (
-                ["hookline", "test", *where, *own],
-                "run its tests; change the script, and run them again",
-            ),
+            ([*self.fire, *where], "see it decide, and record it"),
+            (["hookline", "test", *where], "run its tests; change the script, and run them again"),
             (["hookline", "trace", *where], "look back at what was recorded"),
         ]
-        if own:
+        if options.settings:
             # Settings named on the command line need no trust.
             del steps[1]
         return steps
@@ -133,12 +129,21 @@ def run(options: Options, screen: Screen) -> int:
             "use letters, digits, '-', '_' and '.'"
         )
     hook = make_first_hook(event, options.language, options.name)
-    project = find_project_dir(os.path.abspath(options.cwd or os.getcwd()), home_dir())
+    here = os.path.abspath(options.cwd or os.getcwd())
+    project = find_project_dir(here, home_dir())
     settings = os.path.join(project, ".hookline", "settings.json")
     if options.settings:
         if len(options.settings) > 1:
             raise CommandError("--settings: the hook goes into one file; name only one")
         settings = os.path.abspath(options.settings[0])
+    if not options.settings and not options.json and project != here:
+        inside = f"{shown_path(here)} is inside the project {shown_path(project)}"
+        screen.line(
+            f"{inside}, so the hook goes into ",
+            (shown_path(settings), "name"),
+            "; to have hooks for this folder alone, make a .hookline folder in it first",
+        )
+        screen.line()
     updated, schemas = _make_files(hook, project, settings, is_own=not options.settings)
     steps = hook.next_steps(options)
     script, test = os.path.join(project, hook.script), os.path.join(project, hook.test)

@@ -4,7 +4,7 @@ import os
 import shlex
 from typing import Any
 
-from hookline.cli.events import example, read_event, read_payload
+from hookline.cli.events import read_event, read_payload
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Options, find_sources, read_event_name
 from hookline.cli.screen import Screen, shown_path
@@ -65,6 +65,8 @@ def _record_live(
     options: Options, fire: Fire, name: str, path: str, project: str
 ) -> dict[str, Any]:
     if len(options.places) != 1:
+        from hookline.cli.samples import example
+
         recording = f"hookline test --record {shlex.quote(options.record)}"
         line = example(HookEventName.BEFORE_TOOL).replace("hookline fire", recording, 1)
         raise CommandError(f"--record needs one event, as fire does; try: {line}")

@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, read_event_name
@@ -126,8 +127,8 @@ def run(options: Options, screen: Screen) -> int:
             _show_recent(options, screen, log, entries)
     finally:
         log.close()
-    if said := str(log.skipped):
-        screen.warning(f"{log.path}: {said}")
+    if str(log.skipped):
+        screen.warning(f"{log.path}: {log.skipped}")
     return 0
 
 
@@ -199,8 +200,7 @@ def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Itera
     if options.slow is None:
         shown, total = _take_newest(entries, limit)
     else:
-        found = sorted((entry.event for entry in entries), key=slowest, reverse=True)
-        shown, total = found[:limit], len(found)
+        shown, total = _take_slowest(entries, limit)
     if options.json:
         # Only now is it known whether the last line is whole.
         log.close()
@@ -229,12 +229,24 @@ def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Itera
 
 
 def _take_newest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEvent], int]:
-    kept: deque[Entry] = deque(maxlen=limit)
+    newest: deque[Entry] = deque(maxlen=limit)
     total = 0
     for entry in entries:
-        kept.append(entry)
+        newest.append(entry)
         total += 1
-    return sorted((entry.event for entry in kept), key=lambda event: event.time), total
+    return sorted((entry.event for entry in newest), key=lambda event: event.time), total
+
+
+def _take_slowest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEvent], int]:
+    total = 0
+
+    def put_together() -> Iterator[TracedEvent]:
+        nonlocal total
+        for entry in entries:
+            total += 1
+            yield entry.event
+
+    return nlargest(limit, put_together(), key=slowest), total
 
 
 def _tell_nothing(options: Options, screen: Screen, what: str) -> None:

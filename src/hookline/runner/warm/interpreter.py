@@ -32,7 +32,7 @@ class Interpreter:
         self, argv: Sequence[str], program: str, *, cwd: str, env: Mapping[str, str], task: str
     ) -> None:
         path = env.get("PYTHONPATH")
-        told = {
+        variables = {
             "PYTHONPATH": f"{_STARTUP}{os.pathsep}{path}" if path else _STARTUP,
             "HOOKLINE_WARM": task,
         }
@@ -47,7 +47,7 @@ class Interpreter:
             os.set_blocking(self._output, False)
             streams = (its_control.fileno(), its_output, its_output)
             self._pid: int | None = spawning.launch(
-                argv, program, cwd=cwd, env={**env, **told}, streams=streams
+                argv, program, cwd=cwd, env={**env, **variables}, streams=streams
             )
             ours.pop_all()
         self._control.settimeout(_START_SECONDS)
@@ -67,8 +67,8 @@ class Interpreter:
         """
         self._control.settimeout(None)
         while True:
-            said, fds, _, _ = recv_fds(self._control, 4, 1, _NOT_INHERITED)
-            if not said:
+            pid, fds, _, _ = recv_fds(self._control, 4, 1, _NOT_INHERITED)
+            if not pid:
                 return
             if not fds:
                 yield None
@@ -76,12 +76,12 @@ class Interpreter:
             os.set_inheritable(fds[0], False)
             channel = socket(fileno=fds[0])
             channel.setblocking(False)
-            yield WarmChild(int.from_bytes(said, "big"), channel)
+            yield WarmChild(int.from_bytes(pid, "big"), channel)
 
-    def say(self, words: bytes) -> None:
+    def send(self, command: bytes) -> None:
         """Send it a command; does nothing if it has ended."""
         with contextlib.suppress(OSError):
-            self._control.send(words)
+            self._control.send(command)
 
     def read_output(self) -> str:
         """Return what it has printed until now."""
@@ -176,15 +176,15 @@ class WarmChild:
         if not self._is_open:
             return
         try:
-            said = self._channel.recv(_STATUS_BYTES)
+            status = self._channel.recv(_STATUS_BYTES)
         except BlockingIOError:
             return
         except OSError:
-            said = b""
+            status = b""
         report = self._report
         self.close()
         if report is not None:
-            report(int.from_bytes(said, "big") if len(said) == _STATUS_BYTES else None)
+            report(int.from_bytes(status, "big") if len(status) == _STATUS_BYTES else None)
 
     def close(self) -> None:
         """Stop reporting; a fork without a request ends."""

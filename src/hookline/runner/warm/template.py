@@ -18,8 +18,6 @@ from hookline.runner.warm.script import PythonScript
 
 # Seconds to wait for a template's thread after the template was killed.
 _END_SECONDS = 1.0
-# How much a template imports: all that the script does, the standard library, nothing.
-_LEVELS = (2, 1, 0)
 
 
 class Unfit(Exception):
@@ -98,7 +96,7 @@ class Template:
             self._is_retired = True
             if self._interpreter is not None:
                 if self.is_ready:
-                    self._interpreter.say(b"Q")
+                    self._interpreter.send(b"Q")
                 else:
                     self._interpreter.kill()
 
@@ -156,7 +154,7 @@ class Template:
                 wanted = len(self._waiting) + 1 - len(self._spares) - self._coming
                 if wanted > 0:
                     self._coming += wanted
-                    self._interpreter.say(b"F" * wanted)
+                    self._interpreter.send(b"F" * wanted)
 
     def _hand_out(self, spare: WarmChild) -> None:
         with self._lock:
@@ -190,11 +188,11 @@ class Template:
             self.failure = str(error)
         finally:
             self._close_spares()
-            said = self._interpreter.read_output() if self._interpreter is not None else ""
+            output = self._interpreter.read_output() if self._interpreter is not None else ""
             code = self._end_interpreter()
             if self.is_ready and code:
                 how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
-                self.failure = f"its warm process {how} {said}".rstrip()
+                self.failure = f"its warm process {how} {output}".rstrip()
             if self._is_retired:
                 self.failure = None
             # Only now: callers that see ``is_over`` read ``failure`` at once.
@@ -214,32 +212,29 @@ class Template:
             # An interpreter that does not import our sitecustomize runs what it is given, so the
             # probe must not be the script itself.
             argv = (*script.interpreter, "-c", "pass")
-            heard = self._launch(argv, script.interpreter_program, "?").read_answer()
+            answer = self._launch(argv, script.interpreter_program, "probe").read_answer()
             self._end_interpreter()
-            if heard != b"yes":
-                why = heard.decode("utf-8", "replace")
+            if answer != b"yes":
+                why = answer.decode("utf-8", "replace")
                 raise Unfit(why or f"{argv[0]} cannot be held back before it runs the script")
             self._tried.add(identity)
-        trouble = ""
-        for level in _LEVELS:
-            interpreter = self._launch(script.argv, script.program, str(level))
-            hello, said = interpreter.read_hello(), interpreter.read_output()
-            if not hello:
-                raise Unfit(f"its warm process ended before it was ready: {said}")
-            trouble = self._facts.add(hello)
-            if said and not trouble:
-                trouble = f"importing its modules prints {said[:80]!r}"
-            if not trouble:
-                with self._lock:
-                    self._coming = 1
-                    self.is_ready = True
-                self._request_forks()
-                return interpreter
-            self._end_interpreter()
-        raise Unfit(trouble)
+        interpreter = self._launch(script.argv, script.program, "template")
+        hello, output = interpreter.read_hello(), interpreter.read_output()
+        if not hello:
+            raise Unfit(f"its warm process ended before it was ready: {output}")
+        trouble = self._facts.add(hello)
+        if output and not trouble:
+            trouble = f"importing its modules prints {output[:80]!r}"
+        if trouble:
+            raise Unfit(trouble)
+        with self._lock:
+            self._coming = 1
+            self.is_ready = True
+        self._request_forks()
+        return interpreter
 
-    def _launch(self, argv: tuple[str, ...], program: str, level: str) -> Interpreter:
-        task = f"{level}:{self._idle}:{os.getpid()}"
+    def _launch(self, argv: tuple[str, ...], program: str, kind: str) -> Interpreter:
+        task = f"{kind}:{self._idle}:{os.getpid()}"
         with self._lock:
             if self._is_retired:
                 raise Unfit("it was told to end")

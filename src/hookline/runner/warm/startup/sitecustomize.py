@@ -41,16 +41,6 @@ _REQUEST_BYTES = 262_144
 # Seconds that the guard has to end the hooks of an agent that is gone.
 _GUARD_SECONDS = 0.8
 _GUARD_PAUSE = 0.02
-# Modules of the standard library that do something when imported, or warn about themselves.
-_LOUD = frozenset(
-    {
-        *("this", "antigravity", "__hello__", "__phello__", "idlelib", "turtle", "turtledemo"),
-        *("tkinter", "test", "lib2to3", "distutils", "imp", "asynchat", "asyncore", "smtpd"),
-        *("aifc", "audioop", "binhex", "cgi", "cgitb", "chunk", "crypt", "formatter", "imghdr"),
-        *("mailcap", "msilib", "nis", "nntplib", "ossaudiodev", "parser", "pipes", "sndhdr"),
-        *("spwd", "sunau", "symbol", "telnetlib", "uu", "xdrlib", "dummy_threading", "macpath"),
-    }
-)
 # PyCF_ONLY_AST; importing ``ast`` for it would cost time.
 _SYNTAX_TREE = 0x400
 _DEPRECATION = ("default", None, DeprecationWarning, __name__, 0)
@@ -59,13 +49,13 @@ _DEPRECATION = ("default", None, DeprecationWarning, __name__, 0)
 def _serve_forks(task: str) -> None:
     """Wait for requests and fork; returns only in the forks."""
     try:
-        level, idle, agent = task.split(":")
+        kind, idle, agent = task.split(":")
         control = _socket.socket(fileno=0)
-        if level == "?":
+        if kind == "probe":
             control.sendall(b"yes")
         else:
             template = _Template(control, float(idle), int(agent))
-            template.prepare(int(level))
+            template.prepare()
             if template.wait():
                 return
     except BaseException as error:
@@ -84,18 +74,15 @@ class _Template:
         self._is_retiring = False
         self._bell = os.pipe()
         self._ending = ending.Ending()
-        self._source = b""
 
-    def prepare(self, level: int) -> None:
+    def prepare(self) -> None:
         """Import what the script will import, and report to the agent."""
         script = sys.argv[0]
         folder = os.path.dirname(os.path.realpath(script))
-        try:
-            with open(script, "rb") as file:
-                self._source = file.read()
-        except OSError:
-            pass  # The interpreter will report it.
-        trouble, findings = _preload(script, self._source, folder, level)
+        trouble, findings = _preload(script, folder)
+        # What modules printed must not stay in the buffer, for every fork to print it again.
+        if sys.stdout is not None:
+            sys.stdout.flush()
         hello = b"".join(
             os.fsencode(item) + b"\0"
             for section in ([trouble] if trouble else [], *findings)
@@ -139,18 +126,18 @@ class _Template:
                         break
                     channel = self._children.pop(child, None)
                     if channel is not None:
-                        said = status.to_bytes(4, "big")
-                        _try_call(channel.send, said, _socket.MSG_DONTWAIT)
+                        report = status.to_bytes(4, "big")
+                        _try_call(channel.send, report, _socket.MSG_DONTWAIT)
                         channel.close()
             if self._control.fileno() in ready:
                 try:
-                    said = self._control.recv(4096)
+                    commands = self._control.recv(4096)
                 except OSError:
-                    said = b""
-                if not said:
+                    commands = b""
+                if not commands:
                     self._end_orphaned()
-                for word in said:
-                    if word == ord("Q"):
+                for command in commands:
+                    if command == ord("Q"):
                         self._retire()
                     elif not self._is_retiring and self._fork():
                         return True
@@ -192,8 +179,8 @@ class _Template:
         theirs.close()
         # The agent must see the template end even while children run.
         os.dup2(1, self._control.detach())
-        if _is_spare(its):
-            _rehearse(self._source)
+        # Touches every object, so that their pages are copied before a call waits for it.
+        gc.get_objects()
         if not _take_on_request(its):
             os._exit(0)
         self._ending.begin(its.detach())
@@ -248,22 +235,6 @@ def _peek(channel: "_socket.socket") -> "bytes | None":
 def _is_spare(channel: "_socket.socket") -> bool:
     # A child that has its request has shut down its reading side.
     return _peek(channel) is None
-
-
-def _rehearse(source: bytes) -> None:
-    """Do what a script will do, so that pages are copied and mapped before a call waits for it."""
-    gc.get_objects()
-    _set_environment(dict(os.environb))
-    _compile_silently(source, "rehearsal")
-    _try_call(__import__, "sitecustomize.rehearsal")
-    json, re = sys.modules.get("json"), sys.modules.get("re")
-    if json is not None:
-        json.loads(json.dumps({"a": [1.5, True, "b"]}))
-    if re is not None:
-        compiler = getattr(re, "_compiler", None) or re.sre_compile
-        compiler.compile("(a|b)+[^c]$", 0).search("ab")
-    with open(os.devnull, "w", encoding=sys.stdout.encoding) as file:
-        file.write("a\n")
 
 
 def _take_on_request(channel: "_socket.socket") -> bool:
@@ -337,27 +308,19 @@ class _Variables(dict):  # type: ignore[type-arg]
         return dict.__iter__(self)
 
 
-def _preload(
-    script: str, source: bytes, folder: str, level: int
-) -> "tuple[str | None, tuple[list[str], ...]]":
+def _preload(script: str, folder: str) -> "tuple[str | None, tuple[list[str], ...]]":
     """Import what a script in a folder will; return why calls cannot share that, None if they can.
 
-    Level 2 imports all but the script's own modules, 1 only the standard library, 0 nothing. Also
-    returned: the variables that were read, the directories that come first, the modules, and their
-    files.
+    Also returned: the variables that were read, the directories that come first, the modules, and
+    their files.
     """
-    wanted = _find_imports(source, script)
+    wanted = _find_imports(script)
     # If warnings are on, the script itself must import a module to be warned about it.
-    if sys.warnoptions or sys.flags.dev_mode or not level or not wanted:
+    if sys.warnoptions or sys.flags.dev_mode or not wanted:
         return _check_threads(), ([], [], [], [])
     at = sys.path.index(_STANDARD) if _STANDARD in sys.path else len(sys.path)
     directories = [folder, *filter(os.path.isdir, sys.path[:at])]
     own = {name for directory in directories for name in _list_modules(directory)}
-    standard = getattr(sys, "stdlib_module_names", None) or {
-        *_list_modules(_STANDARD),
-        *_list_modules(os.path.join(_STANDARD, "lib-dynload")),
-        *sys.builtin_module_names,
-    }
     before, open_before = set(sys.modules), len(os.listdir("/dev/fd"))
     data = os.environ._data  # type: ignore[attr-defined]
     variables = _Variables(data)
@@ -366,11 +329,9 @@ def _preload(
     _warnings.filters.insert(0, _DEPRECATION)
     try:
         for name, members in wanted:
-            top = name.partition(".")[0]
-            if top in own:
+            if name.partition(".")[0] in own:
                 break
-            if top not in _LOUD and (level > 1 or top in standard):
-                __import__(name, None, None, members, 0)
+            __import__(name, None, None, members, 0)
     except BaseException:
         pass  # The script will raise the same error.
     finally:
@@ -415,20 +376,17 @@ def _check_threads() -> "str | None":
     return "its interpreter has more than one thread" if _thread._count() or tasks > 1 else None
 
 
-def _compile_silently(source: bytes, script: str, flags: int = 0) -> object:
-    """Compile a script without warnings on stderr; returns None if that fails."""
+def _find_imports(script: str) -> "list[tuple[str, tuple[str, ...]]]":
+    """Return the imports at the top of a script, before other code could affect them."""
+    # The interpreter will print what is wrong with the script, and its warnings.
     stderr, sys.stderr = sys.stderr, None
     try:
-        return compile(source, script, "exec", flags, True)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+        with open(script, "rb") as file:
+            tree = compile(file.read(), script, "exec", _SYNTAX_TREE, True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
     finally:
         sys.stderr = stderr
-
-
-def _find_imports(source: bytes, script: str) -> "list[tuple[str, tuple[str, ...]]]":
-    """Return the imports at the top of a script, before other code could affect them."""
-    tree = _compile_silently(source, script, _SYNTAX_TREE)
     found: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
         kind, value = type(node).__name__, type(getattr(node, "value", None)).__name__

@@ -51,6 +51,7 @@ def test_the_paths_are_walked_by_the_whole_set() -> None:
     assert (len(WITHOUT_FUNCTIONS), len(WITH_PYTHON)) == (166, 9)
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("share", range(SHARES))
 def test_processes_started_and_watched_as_any_system_allows(
     share: int, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,8 @@ import pytest
 from tests.guards.starved import SOURCES, settings
 from tests.harness.scratch import Project
 
+pytestmark = pytest.mark.attack
+
 LACKS = ("descriptors", "threads", "imports", "memory")
 CASES = [
     (lack, when, source)

@@ -348,8 +348,7 @@ def test_the_demo_needs_no_python_on_the_path(tmp_path: Path) -> None:
 
 
 def live(server: GeminiServer, *arguments: str) -> Done:
-    address = f"http://127.0.0.1:{server._server.server_port}"
-    return hookline("demo", *arguments, GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=address)
+    return hookline("demo", *arguments, GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=server.url)
 
 
 def test_a_live_demo_is_the_real_client_under_the_same_hooks(project: Project) -> None:

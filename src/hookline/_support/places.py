@@ -10,7 +10,7 @@ import sys
 
 STATE_VARIABLE = "HOOKLINE_STATE_DIR"
 _APP = "hookline"
-_SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
+SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
 _MANAGED_SETTINGS = {
     "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
 }
@@ -80,7 +80,7 @@ def project_key(project_dir: str) -> str:
 
 def system_settings_file() -> str:
     """Return the path of the settings that apply to all users."""
-    return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
+    return SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
 
 
 def managed_settings_file() -> str:

@@ -11,7 +11,7 @@ import pytest
 from tests.guards.starved import SOURCES, settings
 from tests.harness.scratch import Project
 
-pytestmark = pytest.mark.attack
+pytestmark = pytest.mark.slow
 
 LACKS = ("descriptors", "threads", "imports", "memory")
 CASES = [

@@ -343,7 +343,7 @@ def test_a_cancelled_event_leaves_nothing(script: str, no_leaks: Watch) -> None:
     assert left(no_leaks) == []
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_hundred_hostile_hooks_at_once_leave_nothing(path: str, no_leaks: Watch) -> None:
     """Half of them in time, half of them not, and none gets another's answer."""
     scripts = [f'sleep 0.0{n % 10}; echo \'{{"reason":"{n}"}}\'' for n in range(50)]

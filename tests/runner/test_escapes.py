@@ -23,7 +23,7 @@ from tests.runner.escapes import ESCAPES
 from tests.runner.warm.warmed import warm, warm_pool
 
 pytestmark = [
-    pytest.mark.attack,
+    pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux"),
 ]
 each_escape = pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES)

@@ -188,7 +188,7 @@ def test_a_coroutine_that_is_closed_half_way_leaves_nothing(no_leaks: Watch) -> 
 SEEN_BY_PS = pytest.mark.parametrize("has_proc", [True, False], ids=["proc", "ps"])
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @SEEN_BY_PS
 @pytest.mark.parametrize(
     "script",

@@ -343,7 +343,7 @@ async def test_a_hundred_calls_at_once_keep_their_ids() -> None:
             assert answer["id"] == f"id-{answer['result']['content'][0]['text']}"
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 async def test_a_flood_of_calls_runs_few_hooks_at_once_and_is_bounded() -> None:
     """A process has so many descriptors: a hook that cannot start would let its call pass."""
     hooks, running, most, may_go_on = Hooks(), 0, 0, asyncio.Event()

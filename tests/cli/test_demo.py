@@ -15,7 +15,6 @@ from hookline.agent.turns import FunctionCall
 from hookline.cli.demo import PROJECT, PROMPT, make_watched_agent, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools, describe
-from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,
@@ -130,13 +129,6 @@ def test_a_terminal_shows_the_same_in_its_own_width() -> None:
     assert done.status == 0
     assert ESCAPE.search(done.out)
     assert shown.split() == DEMO.split()
-
-
-@pytest.mark.parametrize("columns", [80, 30])
-def test_no_line_of_the_demo_is_wider_than_the_terminal(columns: int) -> None:
-    done = on_terminal("demo", columns=columns, NO_COLOR="1")
-    assert done.status == 0
-    assert [line for line in done.out.splitlines() if width_of(line) > columns] == []
 
 
 async def test_the_model_reads_what_the_hooks_say_and_is_offered_what_they_leave(

@@ -25,6 +25,8 @@ from tests.harness.scratch import Project
 from tests.runner.contained import SLACK, appears, comes_true, is_running
 from tests.runner.test_spawning import descriptors_left
 
+pytestmark = pytest.mark.slow
+
 GRACE = 0.1
 TIMEOUT = 0.2
 STUBBORN = "trap '' TERM; while :; do sleep 0.05; done"
@@ -343,7 +345,6 @@ def test_a_cancelled_event_leaves_nothing(script: str, no_leaks: Watch) -> None:
     assert left(no_leaks) == []
 
 
-@pytest.mark.slow
 def test_a_hundred_hostile_hooks_at_once_leave_nothing(path: str, no_leaks: Watch) -> None:
     """Half of them in time, half of them not, and none gets another's answer."""
     scripts = [f'sleep 0.0{n % 10}; echo \'{{"reason":"{n}"}}\'' for n in range(50)]

@@ -6,7 +6,7 @@ WORKERS ?= 4
 # Tests of the tools, which are not the product, have a target of their own.
 TOOLS := tests/soak tests/test_benchmarks.py tests/test_harness.py tests/test_mutate.py
 BIN := $(VENV)/bin
-# Hundreds of attacks on reviews, each with processes of its own.
+# Hundreds of attacks on reviews, each with processes of its own; tests marked as slow go with them.
 ATTACKS := tests/trust/attacks
 # What "make coverage" runs: all of the suite, or COVERED=tests/bus.
 COVERED ?= tests $(TOOLS:%=--ignore=%)
@@ -48,11 +48,13 @@ checks: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	$(BIN)/$(COMPILE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
 
-test-attacks: $(VENV)/.dev  ## what trusts a review, attacked: commands, scripts, settings, stores
+test-attacks: $(VENV)/.dev  ## reviews, guards and readers, attacked; property tests with many examples
 	$(BIN)/$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ATTACKS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'slow or hypothesis' --hypothesis-profile=long \
+	  tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
 
 test-tools: $(VENV)/.dev  ## the benchmarks, the soaks, the bug maker and the harness of the suite, tested
 	$(BIN)/python -m pytest -n $(WORKERS) $(TOOLS)

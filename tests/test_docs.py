@@ -28,6 +28,7 @@ def read(text: str, *, environment: str = "") -> int:
     return Reader(document.resolve(), home=Path.home(), environment=environment).run()
 
 
+@pytest.mark.slow
 def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None:
     """As a file of its own, those that do not run here included."""
     assert check_types(DOCUMENTS, tmp_path, options=[]) >= 10

@@ -49,7 +49,7 @@ def test_no_variable_moves_the_systems_settings(
     for variable in ("XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "HOME", "HOOKLINE_STATE_DIR"):
         monkeypatch.setenv(variable, "/elsewhere")
     # That of a test is elsewhere.
-    monkeypatch.delitem(places._SYSTEM_SETTINGS, "linux", raising=False)
+    monkeypatch.delitem(places.SYSTEM_SETTINGS, "linux", raising=False)
     monkeypatch.setattr("sys.platform", platform)
     assert system_settings_file() == place
 

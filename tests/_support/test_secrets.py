@@ -207,6 +207,7 @@ def test_whatever_a_secret_is_made_of_its_json_and_its_base64_do_not_show_it(
     assert "[MY_KEY hidden]" in secrets.hidden(quote(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

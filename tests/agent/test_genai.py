@@ -261,15 +261,3 @@ async def test_a_client_that_was_given_stays_open() -> None:
     async with served([[{"text": "one"}]]) as (_server, provider):
         await provider.aclose()
         assert (await Chat(Config(), provider).send("hello")).text == "one"
-
-
-async def test_a_client_that_the_provider_made_is_closed_with_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GOOGLE_API_KEY", "none")
-    provider = GenAIProvider("gemini-test")
-    client = provider._client._api_client
-    await provider.aclose()
-    assert client._httpx_client.is_closed
-    assert client._async_httpx_client is not None
-    assert client._async_httpx_client.is_closed

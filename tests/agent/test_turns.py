@@ -20,6 +20,7 @@ from hookline.agent import (
     ScriptedProvider,
     Text,
     Tool,
+    ToolScheduler,
     Turn,
 )
 from hookline.agent.providers.genai import GenAIConversation
@@ -133,10 +134,11 @@ def test_a_system_turn_is_the_users_where_the_api_has_no_such_role() -> None:
 
 
 async def test_a_call_whose_arguments_cannot_be_read_is_answered_and_not_run() -> None:
-    bench = Bench({}, [])
+    notes: list[Any] = []
+    scheduler = ToolScheduler(Config(), {"note": Tool(name="note", run=notes.append)})
     broken = FunctionCall("note", {}, problem="its arguments are not a JSON object")
-    done = await bench.agent._scheduler.run([broken])
-    assert bench.notes == []
+    done = await scheduler.run([broken])
+    assert notes == []
     assert done[0].result.error is not None
     assert done[0].result.error.type == "bad_arguments"
     assert "not a JSON object" in str(done[0].result.llm_content)

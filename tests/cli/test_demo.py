@@ -15,7 +15,6 @@ from hookline.agent.turns import FunctionCall
 from hookline.cli.demo import PROJECT, PROMPT, make_watched_agent, scripted_model
 from hookline.cli.demo.steps import Step
 from hookline.cli.demo.tools import demo_tools, describe
-from hookline.cli.screen import width_of
 from tests.agent.gemini import GeminiServer
 from tests.cli.command import (
     ESCAPE,
@@ -124,19 +123,13 @@ def test_the_demo_shows_what_each_hook_decided_and_what_came_of_it(project: Proj
     assert list(project.path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_same_in_its_own_width() -> None:
     done = on_terminal("demo")
     shown = dayless(ESCAPE.sub("", done.out))
     assert done.status == 0
     assert ESCAPE.search(done.out)
     assert shown.split() == DEMO.split()
-
-
-@pytest.mark.parametrize("columns", [80, 30])
-def test_no_line_of_the_demo_is_wider_than_the_terminal(columns: int) -> None:
-    done = on_terminal("demo", columns=columns, NO_COLOR="1")
-    assert done.status == 0
-    assert [line for line in done.out.splitlines() if width_of(line) > columns] == []
 
 
 async def test_the_model_reads_what_the_hooks_say_and_is_offered_what_they_leave(
@@ -161,6 +154,7 @@ async def test_no_secret_is_written_and_no_command_runs(tmp_path: Path) -> None:
     assert written["config.py"] == 'KEY = os.environ["AWS_KEY"]\n'
 
 
+@pytest.mark.slow
 async def test_personal_data_in_the_answer_is_neither_shown_nor_kept(tmp_path: Path) -> None:
     agent, steps = await played(copied(tmp_path / "p"), scripted_model())
     said = [turn for turn in agent.chat.history if turn.role == "model"]
@@ -195,6 +189,7 @@ async def test_a_question_is_answered_with_no(tmp_path: Path) -> None:
     assert "Notification" in [fired.event.value for fired in step.fired]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "output", "outcome"),
     [
@@ -339,6 +334,7 @@ def test_a_hook_that_fails_is_warned_of(project: Project) -> None:
     assert done.err == "warning: hook 'h' on SessionStart failed: exited with code 4\n"
 
 
+@pytest.mark.slow
 def test_the_demo_needs_no_python_on_the_path(tmp_path: Path) -> None:
     for tool in ("sh", "bash", "cat", "date"):
         (tmp_path / tool).symlink_to(shutil.which(tool) or "/nowhere")
@@ -348,8 +344,7 @@ def test_the_demo_needs_no_python_on_the_path(tmp_path: Path) -> None:
 
 
 def live(server: GeminiServer, *arguments: str) -> Done:
-    address = f"http://127.0.0.1:{server._server.server_port}"
-    return hookline("demo", *arguments, GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=address)
+    return hookline("demo", *arguments, GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=server.url)
 
 
 def test_a_live_demo_is_the_real_client_under_the_same_hooks(project: Project) -> None:
@@ -375,6 +370,7 @@ def test_a_live_demo_is_the_real_client_under_the_same_hooks(project: Project) -
     assert texts[0].endswith("\n\nhello")
 
 
+@pytest.mark.slow
 def test_a_restriction_is_sent_in_the_mode_that_the_api_takes_names_in(tmp_path: Path) -> None:
     with GeminiServer([[[{"text": "hi"}]]]) as server:
         document = live(server, "--live", "hello", "--json", "--cwd", str(tmp_path)).document
@@ -388,6 +384,7 @@ def test_a_restriction_is_sent_in_the_mode_that_the_api_takes_names_in(tmp_path:
     assert document["summary"]["hook_runs"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "environment", "sentence"),
     [
@@ -424,6 +421,7 @@ def test_a_live_demo_that_cannot_be_is_one_sentence(
     assert list(project.path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "package", "extra"),
     [

@@ -21,6 +21,8 @@ from tests.harness.scratch import Project
 from tests.service.workers import worker
 from tests.trace.logs import fired, ran, written
 
+pytestmark = pytest.mark.slow
+
 FORGED = "allowed: forged"
 # Each character that may end a line, a terminal's sequences in seven and in eight bits, and text
 # that runs the other way.

@@ -158,6 +158,7 @@ def test_what_it_prints_leads_from_nothing_to_a_tested_and_traced_hook() -> None
     assert "guard" in in_shell(trace).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 @pytest.mark.parametrize("event", list(HookEventName))
 def test_the_first_hook_of_each_event_passes_its_tests(

@@ -17,6 +17,8 @@ from hookline.cli.events import ENDING_SIGNALS, run_on_asyncio, run_to_end
 from tests.cli.command import HOOKLINE, command_hook, hookline, settings
 from tests.harness.scratch import Project
 
+pytestmark = pytest.mark.slow
+
 WRITE = ("fire", "BeforeTool", "--tool", "write_file", "--tool-input", "{}")
 
 

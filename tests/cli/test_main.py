@@ -72,6 +72,7 @@ def test_each_verb_explains_itself_with_examples(call: Call, verb: str) -> None:
 
 
 # One measures for as long as it takes by itself, ten seconds an example.
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_work_as_they_stand(call: Call, verb: str, project: Project) -> None:

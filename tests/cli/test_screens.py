@@ -12,6 +12,8 @@ from hookline.cli import VERBS
 from tests.cli.command import ESCAPE, Done, hookline, on_terminal
 from tests.harness.scratch import Project
 
+pytestmark = pytest.mark.slow
+
 # Verb -> what it is called with, and the status that is documented for it here.
 _CALLS: Mapping[str, tuple[str, int]] = {
     "fire": ('BeforeTool --tool write_file --tool-input \'{"content": "AKIA"}\' --trust', 2),

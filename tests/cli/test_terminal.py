@@ -52,6 +52,7 @@ def test_fire_at_80_columns(rules: tuple[str, str]) -> None:
     assert "warning: hook 'broken' on BeforeTool failed: exited with code 4" in lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [100, 80, 40, 30])
 @pytest.mark.parametrize("verb", [WRITE, ("list",), ("demo",)], ids=lambda verb: verb[0])
 def test_no_line_is_wider_than_the_terminal(

@@ -51,6 +51,7 @@ def test_the_paths_are_walked_by_the_whole_set() -> None:
     assert (len(WITHOUT_FUNCTIONS), len(WITH_PYTHON)) == (166, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_processes_started_and_watched_as_any_system_allows(
     share: int, monkeypatch: pytest.MonkeyPatch
@@ -60,6 +61,7 @@ def test_processes_started_and_watched_as_any_system_allows(
     assert [path.stem for path in CASES[share::SHARES] if answers_differ(read(path))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_a_loop_that_is_not_of_asyncio(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:

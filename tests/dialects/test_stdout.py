@@ -272,6 +272,7 @@ def test_lone_surrogates_and_deep_nesting_do_not_hide_an_answer() -> None:
     assert object_in(f'{deep}\n{{"decision": "deny", "reason": "no"}}') == DENY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -360,6 +361,7 @@ def test_nothing_within_an_answer_is_trimmed_though_it_looks_like_a_colour() -> 
         assert trim(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\x1b[0m", " ", "\x1b[", "\x1b[0;", "m"])
 def test_megabytes_at_both_ends_are_trimmed_in_bounded_time(text: str) -> None:
     started = time.process_time()

@@ -14,6 +14,8 @@ from hookline.cli import VERBS
 from tests.cli.command import Done, on_terminal
 from tests.harness.scratch import Project
 
+pytestmark = pytest.mark.slow
+
 # As the installed script is: without the working directory among the places of modules.
 _INSTALLED = (sys.executable, "-P", "-m", "hookline")
 _NAMES = (

@@ -15,12 +15,12 @@ class WebService:
         self.bodies: list[Any] = []
         self._answer = answer
         self._status = status
-        self._closing = threading.Event()
+        self.closing = threading.Event()
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                service._respond(self)
+                service.respond(self)
 
             def log_message(self, *_arguments: object) -> None:
                 pass
@@ -35,7 +35,7 @@ class WebService:
     @classmethod
     def hanging(cls) -> "WebService":
         """A service that takes requests and never answers."""
-        service = cls(lambda _body: service._closing.wait())
+        service = cls(lambda _body: service.closing.wait())
         return service
 
     @property
@@ -52,17 +52,17 @@ class WebService:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._closing.set()
+        self.closing.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
 
-    def _respond(self, request: BaseHTTPRequestHandler) -> None:
+    def respond(self, request: BaseHTTPRequestHandler) -> None:
         length = int(request.headers["Content-Length"])
         body = json.loads(request.rfile.read(length))
         self.bodies.append(body)
         answer = json.dumps(self._answer(body)).encode()
-        if self._closing.is_set():
+        if self.closing.is_set():
             return
         request.send_response(self._status)
         request.send_header("Content-Length", str(len(answer)))

@@ -13,6 +13,8 @@ from hookline.wire.results import HookExecutionResult
 from tests.eleven import ONE_EACH
 from tests.examples.toolbox import EXAMPLES
 
+pytestmark = pytest.mark.slow
+
 FOLDERS = sorted(file.parents[1].name for file in EXAMPLES.glob("*/.hookline/settings.json"))
 # What hooks match: files that are written, and commands that are run.
 CALLS = (

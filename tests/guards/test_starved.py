@@ -11,6 +11,8 @@ import pytest
 from tests.guards.starved import SOURCES, settings
 from tests.harness.scratch import Project
 
+pytestmark = pytest.mark.slow
+
 LACKS = ("descriptors", "threads", "imports", "memory")
 CASES = [
     (lack, when, source)

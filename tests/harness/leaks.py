@@ -118,7 +118,8 @@ def no_leaks(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watch]:
         yield watch
     allowed = _left_on_purpose(request.node)
     found = watch.settled_leaks(_deadline(request.config), allowed=allowed)
-    processes.kill(watch.new_processes())
+    if found or "process" in allowed:
+        processes.kill(watch.new_processes())
     if found:
         pytest.fail("the test left behind:\n  " + "\n  ".join(found), pytrace=False)
     if written_outside:

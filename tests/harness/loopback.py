@@ -29,7 +29,7 @@ class LoopbackServer:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                outer._serve(self)
+                outer.serve(self)
 
             def log_message(self, *_arguments: object) -> None:
                 pass
@@ -57,7 +57,7 @@ class LoopbackServer:
         self._server.server_close()
         self._thread.join()
 
-    def _serve(self, request: BaseHTTPRequestHandler) -> None:
+    def serve(self, request: BaseHTTPRequestHandler) -> None:
         body = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
         self.bodies.append(body)
         self.paths.append(request.path)

@@ -9,15 +9,17 @@ from hypothesis import HealthCheck, configuration, settings
 
 from tests.harness import writes
 
-settings.register_profile(
-    "suite",
-    deadline=None,
-    max_examples=60,
-    derandomize=bool(os.environ.get("CI")),
-    database=None,
-    # How fast examples are drawn is the machine's business, not the test's.
-    suppress_health_check=[HealthCheck.too_slow],
-)
+# "make test" draws few examples, "make test-attacks" many.
+for profile, count in (("suite", 15), ("long", 100)):
+    settings.register_profile(
+        profile,
+        deadline=None,
+        max_examples=count,
+        derandomize=bool(os.environ.get("CI")),
+        database=None,
+        # How fast examples are drawn is the machine's business, not the test's.
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("suite")
 
 

@@ -113,7 +113,7 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     monkeypatch.setenv("PATH", search)
     monkeypatch.setattr(tempfile, "tempdir", None)
     # No variable moves it, so nothing but the code can.
-    monkeypatch.setitem(places._SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
+    monkeypatch.setitem(places.SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
     managed = own / "etc" / "claude-code" / "managed-settings.json"
     monkeypatch.setitem(ROWS["claude"].managed, sys.platform, str(managed))
     account = list(pwd.getpwuid(os.getuid()))

@@ -251,8 +251,8 @@ def test_a_place_with_too_many_folders_is_not_searched_to_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     touch("t/a/a.hooktest.json", "t/b/b.hooktest.json")
-    monkeypatch.setattr(cases, "_MOST_FOLDERS", 3)
+    monkeypatch.setattr(cases, "MOST_FOLDERS", 3)
     assert len(find_test_files("t")) == 2
-    monkeypatch.setattr(cases, "_MOST_FOLDERS", 2)
+    monkeypatch.setattr(cases, "MOST_FOLDERS", 2)
     with pytest.raises(HookTestError, match="t has more than 2 directories"):
         find_test_files("t")

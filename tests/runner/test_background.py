@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,23 @@ def test_the_session_that_was_quiet_longest_is_forgotten_first() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_of_the_program_can_add_texts_while_another_thread_does() -> None:
-    texts = LateTexts(lambda _text: None)
-    with texts._lock:
+    texts, is_over = LateTexts(lambda _text: None), threading.Event()
+
+    def add() -> None:
+        while not is_over.is_set():
+            texts.add("s", adding("x"))
+
+    adder = threading.Thread(target=add)
+    adder.start()
+    for _ in range(20):
         child = os.fork()
         if child == 0:
             signal.alarm(5)
             texts.add("s", adding("x"))
             os._exit(not texts)
-    assert os.waitpid(child, 0)[1] == 0
+        assert os.waitpid(child, 0)[1] == 0
+    is_over.set()
+    adder.join()
 
 
 def test_long_texts_are_kept_for_fewer_sessions() -> None:

@@ -7,14 +7,11 @@ import signal
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.runner import command
 from hookline.runner.command import CommandRunner
 from hookline.runner.context import InputDocument, RunLimits
-from hookline.runner.process import ProcessLimits, ProcessOutcome
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookConfig, HookSource, Redaction
 from hookline.wire.results import HookExecutionPlan
@@ -246,58 +243,6 @@ async def test_text_that_no_process_can_have_is_named(
     result = await run_one(script(command, warm=is_warm, env=where.get("env", {})), **options)
     assert (result.failed, result.exit_code) == ("spawn", None)
     assert problem in str(result.error)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "failed", "error"),
-    [
-        (ProcessOutcome(None, None, b"", b"", "exit", None, 0.1), "error", "did not see it end"),
-        (ProcessOutcome(None, None, b"", b"", "exit", "it is gone", 0.1), "error", "it is gone"),
-        (ProcessOutcome(None, None, b"", b"", "spawn", None, 0.1), "spawn", "could not be started"),
-        (ProcessOutcome(None, 9, b"", b"", "exit", None, 0.1), "signal", "was killed by SIGKILL"),
-        (ProcessOutcome(0, None, b"{}", b"", "timeout", None, 0.1), "timeout", "its timeout of"),
-    ],
-)
-def test_without_an_exit_code_of_its_own_a_hook_has_failed(
-    outcome: ProcessOutcome, failed: str, error: str
-) -> None:
-    document = InputDocument(HookEventName.BEFORE_TOOL, TOOL)
-    result = command._read_outcome(script("x"), document, ProcessLimits(1), outcome, ("w",))
-    assert (result.failed, result.exit_code, result.output) == (failed, None, None)
-    assert error in str(result.error)
-    assert (result.duration, result.warnings) == (100.0, ("w",))
-
-
-def test_variables_that_were_left_out_are_named_together_by_their_cause() -> None:
-    assert command._describe_left_out({"A": "is odd", "B": "is long", "C": "is odd"}) == (
-        "variables left out of its environment: A, C; the value is odd",
-        "variables left out of its environment: B; the value is long",
-    )
-    assert command._describe_left_out({}) == ()
-
-
-@pytest.mark.parametrize(
-    ("said", "output"),
-    [
-        (None, {"hookSpecificOutput": {"exports": {"A": "1"}}}),
-        ({"hookSpecificOutput": "x"}, {"hookSpecificOutput": {"exports": {"A": "1"}}}),
-        (
-            {"reason": "r", "hookSpecificOutput": {"b": 1, "exports": {"A": "0", "B": "2"}}},
-            {"reason": "r", "hookSpecificOutput": {"b": 1, "exports": {"A": "1", "B": "2"}}},
-        ),
-        (
-            {"hookSpecificOutput": {"exports": "x"}},
-            {"hookSpecificOutput": {"exports": {"A": "1"}}},
-        ),
-    ],
-)
-async def test_exports_are_added_to_any_answer(said: Json | None, output: Json) -> None:
-    result = await run_one(function(lambda _: said))
-    result = msgspec.structs.replace(result, output=said, warnings=("its own",))
-    added = command._add_to_result(result, ["w"], {"A": "1"})
-    assert (added.output, added.warnings) == (output, ("w", "its own"))
-    assert command._add_to_result(result, ["w"]).output == said
-    assert command._add_to_result(result, []) is result
 
 
 async def test_a_hook_that_cannot_be_warm_runs_cold_and_says_so_once() -> None:

@@ -24,6 +24,8 @@ from tests.harness.scratch import Project
 from tests.runner.contained import SLACK, appears, comes_true, is_running
 from tests.runner.test_spawning import descriptors_left
 
+pytestmark = pytest.mark.slow
+
 GRACE = 0.1
 TIMEOUT = 0.2
 STUBBORN = "trap '' TERM; while :; do sleep 0.05; done"

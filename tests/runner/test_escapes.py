@@ -22,7 +22,10 @@ from tests.runner.contained import (
 from tests.runner.escapes import ESCAPES
 from tests.runner.warm.warmed import warm, warm_pool
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux"),
+]
 each_escape = pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES)
 # Whatever stops a hook stops it in the same way; one of each kind shows that it does.
 KINDS = (

@@ -23,6 +23,8 @@ from tests.runner.contained import comes_true
 from tests.runner.faults import Faults
 from tests.runner.planned import script
 
+pytestmark = pytest.mark.slow
+
 
 def ignore(_warning: str) -> None: ...
 

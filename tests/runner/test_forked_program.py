@@ -11,6 +11,8 @@ import pytest
 from tests.runner.contained import appears, comes_true, is_running
 from tests.runner.test_guard import SLEEPS, guards, run_agent
 
+pytestmark = pytest.mark.slow
+
 GUARDED = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux")
 
 PROGRAM = """

@@ -179,7 +179,7 @@ def test_a_value_of_exactly_the_systems_limit_is_kept_and_starts(
 def test_of_too_many_variables_the_longest_are_left_out_until_the_rest_fits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(invocation, "_find_most_bytes", lambda: 200_000)
+    monkeypatch.setattr(invocation, "find_most_bytes", lambda: 200_000)
     monkeypatch.setattr(os, "environ", {"PATH": "/bin:" * 20_000, "SMALL": "s"})
     given = {f"V{n}": "x" * (20_000 + n) for n in range(9)}
     env = make_environment(Redaction(), given, {"OWN": "o" * 50_000})
@@ -217,19 +217,4 @@ def test_variables_may_take_what_the_stack_allows_less_room_for_the_arguments(
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (stack, stack))
-    assert invocation._find_most_bytes() == most
-
-
-@pytest.mark.parametrize(("less", "left_out"), [(0, []), (1, ["LONG"])])
-def test_variables_may_take_exactly_the_bytes_that_the_system_accepts(
-    less: int, left_out: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each takes its text, a NUL and a pointer of eight bytes."""
-    monkeypatch.setattr(os, "environ", {})
-    given = {"LONG": f"\u00fc{'x' * 70_000}", "SMALL": "s"}
-    whole = make_environment(Redaction(), given, {})
-    taken = sum(len(f"{name}={value}".encode()) + 1 + 8 for name, value in whole.items())
-    monkeypatch.setattr(invocation, "_find_most_bytes", lambda: taken - less)
-    invocation._make_environment.cache_clear()
-    assert [*make_environment(Redaction(), given, {}).left_out] == left_out
-    invocation._make_environment.cache_clear()
+    assert invocation.find_most_bytes() == most

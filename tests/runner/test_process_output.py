@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookline.runner.process import Inflow, Outflow
-from tests.runner.contained import run_script
 
 fcntl = pytest.importorskip("fcntl")
 needs_sizes = pytest.mark.skipif(not hasattr(fcntl, "F_GETPIPE_SZ"), reason="needs Linux")
@@ -98,13 +97,3 @@ async def test_input_that_nobody_reads_is_given_up_at_once(pipe: tuple[int, int]
     os.close(pipe[0])
     Inflow(pipe[1], memoryview(b"xx")).start(asyncio.get_running_loop())
     assert not is_open(pipe[1])
-
-
-async def test_a_run_leaves_no_timer_and_no_descriptor_with_the_loop() -> None:
-    loop = asyncio.get_running_loop()
-    selector, timers = loop._selector, loop._scheduled  # type: ignore[attr-defined]
-    before = set(selector.get_map())
-    outcome = await run_script("echo out; echo err >&2", stdin=b"x" * 5_000_000, timeout=1_000)
-    assert outcome.stdout == b"out\n"
-    assert set(selector.get_map()) == before
-    assert all(timer.cancelled() or timer.when() < loop.time() + 600 for timer in timers)

@@ -159,7 +159,7 @@ time.sleep(30)
 async def test_the_dead_that_nobody_reaps_do_not_use_up_the_grace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "_CANCEL_GRACE", 20)
+    monkeypatch.setattr(process, "CANCEL_GRACE", 20)
     running = asyncio.create_task(run_script(CARELESS_PARENT, grace=20))
     careless = int((await appears("careless")).read_text())
     started = time.monotonic()
@@ -193,7 +193,7 @@ async def test_a_cancelled_call_kills_what_does_not_end_in_half_a_second() -> No
 
 
 async def test_a_call_cancelled_twice_kills_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_CANCEL_GRACE", 20)
+    monkeypatch.setattr(process, "CANCEL_GRACE", 20)
     running = asyncio.create_task(run_script(STUBBORN, grace=20))
     pid = (await appears("stubborn")).read_text()
     running.cancel()
@@ -284,7 +284,7 @@ async def test_ctrl_c_ends_the_process_with_the_program(request: pytest.FixtureR
 def test_a_loop_that_is_closed_while_a_call_is_being_cancelled_leaves_no_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "_CANCEL_GRACE", 20)
+    monkeypatch.setattr(process, "CANCEL_GRACE", 20)
     loop = asyncio.new_event_loop()
     script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done"
     task = loop.create_task(run_script(script, grace=20))

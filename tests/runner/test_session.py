@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.runner import guard, session
+from hookline.runner import session
 from hookline.runner.session import Sessions, end_hooks
 from tests.harness.leaks import Watch
 from tests.runner.contained import (
@@ -188,6 +188,7 @@ def test_a_coroutine_that_is_closed_half_way_leaves_nothing(no_leaks: Watch) -> 
 SEEN_BY_PS = pytest.mark.parametrize("has_proc", [True, False], ids=["proc", "ps"])
 
 
+@pytest.mark.slow
 @SEEN_BY_PS
 @pytest.mark.parametrize(
     "script",
@@ -201,7 +202,7 @@ SEEN_BY_PS = pytest.mark.parametrize("has_proc", [True, False], ids=["proc", "ps
 async def test_processes_are_found_in_proc_or_by_ps(
     script: str, has_proc: bool, monkeypatch: pytest.MonkeyPatch, no_leaks: Watch
 ) -> None:
-    monkeypatch.setattr(session, "_has_proc", lambda: has_proc)
+    monkeypatch.setattr(session, "has_proc", lambda: has_proc)
     await time_out(script.format(BEGUN))
     assert left(no_leaks) == []
 
@@ -209,7 +210,7 @@ async def test_processes_are_found_in_proc_or_by_ps(
 async def test_where_neither_is_there_the_group_ends(
     monkeypatch: pytest.MonkeyPatch, no_leaks: Watch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(session, "_has_proc", lambda: False)
+    monkeypatch.setattr(session, "has_proc", lambda: False)
     monkeypatch.setattr(os, "defpath", str(tmp_path))
     await time_out(f"sleep 600 & (trap '' TERM; sleep 600) & {BEGUN}; wait")
     assert left(no_leaks) == []
@@ -231,25 +232,6 @@ async def test_without_an_interpreter_the_guard_ends_groups(no_leaks: Watch) -> 
     agent.kill()
     agent.wait()
     assert left(no_leaks) == []
-
-
-@pytest.mark.parametrize(
-    ("executable", "frozen", "is_used"),
-    [
-        ("/opt/x/python3.12", False, True),
-        ("/Frameworks/Python.app/Python", False, True),
-        ("/usr/bin/uwsgi", False, False),
-        ("/opt/agent/python", True, False),
-        ("", False, False),
-    ],
-)
-def test_only_what_is_an_interpreter_is_run_as_one(
-    executable: str, frozen: bool, is_used: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", executable)
-    if frozen:
-        monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert guard._find_python() == (executable if is_used else "")
 
 
 AGENT = """
@@ -317,72 +299,9 @@ def test_it_runs_on_the_oldest_python_that_can_be_warm() -> None:
 
 def test_no_signal_goes_to_our_own_group_or_to_all_processes() -> None:
     """Signal 0 asks only whether one could be sent."""
-    assert [session._signal_group(group, 0) for group in (-1, 0, 1)] == [False] * 3
-    assert session._signal_group(os.getpgrp(), 0)
+    assert [session.signal_group(group, 0) for group in (-1, 0, 1)] == [False] * 3
+    assert session.signal_group(os.getpgrp(), 0)
 
 
 def test_our_own_session_and_those_of_the_system_are_never_a_hooks() -> None:
     assert Sessions([0, 1, os.getsid(0), 77]).numbers == {77}
-
-
-def test_a_process_is_read_as_it_is_whatever_its_name(tmp_path: Path) -> None:
-    program = tmp_path / ") Z 0 0 ("
-    program.symlink_to("/bin/sleep")
-    odd = subprocess.Popen([str(program), "600"], start_new_session=True)
-    try:
-        seen = session._read_process(odd.pid)
-        assert seen is not None
-        assert seen.state in "RSD"
-        assert (seen.pid, seen.parent) == (odd.pid, os.getpid())
-        assert (seen.group, seen.session) == (odd.pid, odd.pid)
-        again = session._look_again(seen)
-        assert again is not None
-        assert again.start == seen.start
-        seen.start += 1
-        assert session._look_again(seen) is None
-    finally:
-        odd.kill()
-        odd.wait()
-    assert session._read_process(odd.pid) is None
-
-
-def test_without_proc_a_process_is_known_by_its_session(
-    stranger: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = session._read_process(stranger.pid)
-    assert known is not None
-    monkeypatch.setattr(session, "_has_proc", lambda: False)
-    assert session._look_again(known) is known
-    known.session += 1
-    assert session._look_again(known) is None
-
-
-def test_ps_says_of_processes_what_proc_does(stranger: "subprocess.Popen[bytes]") -> None:
-    (listed,) = (p for p in session._list_processes_with_ps() if p.pid == stranger.pid)
-    assert (listed.parent, listed.group, listed.session) == (os.getpid(), *[stranger.pid] * 2)
-    assert listed.state in "RSD"
-    assert abs(listed.start - time.time()) < 60
-
-
-def row(pid: int, parent: int, number: int, *, start: int = 0) -> session.Process:
-    return session.Process(pid, "S", parent, pid, number, start)
-
-
-def test_a_hooks_processes_are_its_sessions_their_descendants_and_the_sessions_of_these() -> None:
-    leader, beside = row(50, 9, 50, start=5), row(51, 1, 50, start=3)
-    child, orphan = row(60, 51, 60, start=4), row(61, 1, 60, start=4)
-    others = [row(70, 9, 70), row(71, 1, 71), row(2, 50, 0), row(3, 50, os.getsid(0))]
-    sessions = Sessions([50])
-    found = sessions._find_members([*others, orphan, leader, child, beside])
-    # The oldest come first.
-    assert found == [beside, child, orphan, leader]
-    assert sessions.numbers == {50, 60}
-
-
-def test_a_process_seen_before_stays_the_hooks_in_a_session_of_its_own() -> None:
-    sessions = Sessions([50])
-    sessions._members = [row(60, 50, 50, start=4), row(61, 50, 50, start=4)]
-    # The second is another process that has got its number since.
-    moved, stranger = row(60, 1, 60, start=4), row(61, 1, 61, start=8)
-    assert sessions._find_members([moved, stranger]) == [moved]
-    assert sessions.numbers == {50, 60}

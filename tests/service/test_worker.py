@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hookline.bus import request_hook_execution
-from hookline.bus.nats import BusConnectionError, NatsMessageBus
+from hookline.bus.nats import NatsMessageBus
 from hookline.contract import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
@@ -253,20 +253,6 @@ def served_here(project: Project, url: str, told: list[str], **options: Any) -> 
     bus = NatsMessageBus.from_url(url)
     config = Config.load(project.path, trusted=True)
     return Worker(bus, config.project, say=told.append, **options), bus
-
-
-async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(
-    project: Project, url: str
-) -> None:
-    told: list[str] = []
-    serving, bus = served_here(project, url, told)
-    running = asyncio.create_task(serving.run())
-    await until(lambda: told != [])
-    await bus._link._connection._client._process_err("'user authentication expired'")
-    with pytest.raises(BusConnectionError, match=f"the connection to {bus.address} has ended"):
-        await asyncio.wait_for(running, 20)
-    assert len(told) == 1
-    assert bus._listeners == []
 
 
 async def test_a_worker_that_cannot_watch_its_settings_serves_them_and_says_so(

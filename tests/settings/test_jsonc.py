@@ -182,6 +182,7 @@ def test_what_is_not_utf8_has_its_place() -> None:
     assert (caught.value.line, caught.value.column) == (2, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", ['"a":1,', '"a":{"a":[1,2,3]},', '"a":"\\u0041","b":[],'])
 def test_reading_is_linear_in_the_size_whatever_is_in_it(member: str) -> None:
     def seconds(characters: int) -> float:

@@ -248,6 +248,7 @@ def test_a_program_is_looked_up_on_the_path_it_is_started_with(
     assert found.program_file == str(tools.path / "third/tool")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

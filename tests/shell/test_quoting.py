@@ -102,6 +102,7 @@ def test_every_bare_variable_is_quoted(command: str, quoted: str) -> None:
 NESTINGS = ["$(", "$((", "((", "(", "`", '"$(', "${x:-", "$[(", "case ", "[[ ", "<<x ", "\\", "<("]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nesting", NESTINGS)
 def test_a_text_that_only_opens_things_is_answered_soon(nesting: str) -> None:
     command = nesting * 2000 + "$V"

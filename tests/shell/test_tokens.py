@@ -159,6 +159,7 @@ def test_a_here_document_ends_where_bash_ends_it(opening: str, lines: list[str])
 UNITS = ["${a:-", "${a-{", "''", "$'", "${a", "\\", "~ ", "2>", "$(", '"', "a=1 ", "${a:-${b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_command_is_read_in_a_moment(unit: str) -> None:
     # Of this process alone, as others may keep the machine busy.

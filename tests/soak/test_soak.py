@@ -129,6 +129,6 @@ def test_the_same_seed_draws_the_same_events(tmp_path: Path) -> None:
 
 def test_memory_is_judged_by_its_last_two_thirds() -> None:
     memory = Memory()
-    memory._samples = [1_000, 2_000, 50_000, 50_000, 50_000 + SLACK_BYTES, 90_000_000]
+    memory.samples = [1_000, 2_000, 50_000, 50_000, 50_000 + SLACK_BYTES, 90_000_000]
     assert memory.thirds() == [1_000, 50_000, 50_000 + SLACK_BYTES]
     assert memory.growth() == SLACK_BYTES

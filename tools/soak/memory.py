@@ -19,7 +19,7 @@ class Memory:
     """Samples of the resident memory of this process; none if the system does not report it."""
 
     def __init__(self) -> None:
-        self._samples: list[int] = []
+        self.samples: list[int] = []
         self._page = os.sysconf("SC_PAGESIZE")
         libc = ctypes.CDLL(None)
         self._give_back = getattr(libc, "malloc_trim", None)
@@ -38,15 +38,15 @@ class Memory:
         except OSError:
             # There is no such file, or no free descriptor to open it.
             return
-        self._samples.append(pages * self._page)
+        self.samples.append(pages * self._page)
 
     def thirds(self) -> Sequence[int]:
         """The lowest sample of each third, in bytes: events in flight free their memory, a leak
         does not."""
-        third = len(self._samples) // 3
+        third = len(self.samples) // 3
         if not third:
             return ()
-        parts = [self._samples[part * third : (part + 1) * third] for part in range(3)]
+        parts = [self.samples[part * third : (part + 1) * third] for part in range(3)]
         return [min(part) for part in parts]
 
     def growth(self) -> int:

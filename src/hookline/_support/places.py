@@ -10,7 +10,7 @@ import sys
 
 STATE_VARIABLE = "HOOKLINE_STATE_DIR"
 _APP = "hookline"
-_SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
+SYSTEM_SETTINGS = {"darwin": "/Library/Application Support/hookline/settings.json"}
 
 
 def home_dir() -> str | None:
@@ -82,7 +82,7 @@ def project_key(project_dir: str) -> str:
 
 def system_settings_file() -> str:
     """Return the path of the settings that apply to all users."""
-    return _SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
+    return SYSTEM_SETTINGS.get(sys.platform, "/etc/hookline/settings.json")
 
 
 def _find_app_dir(name: str, variable: str, default: str) -> str | None:

@@ -27,7 +27,7 @@ PASSED_BY = frozenset(
     }
 )
 
-_MOST_FOLDERS = 100_000
+MOST_FOLDERS = 100_000
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -96,7 +96,7 @@ def find_test_files(*places: str) -> list[str]:
     """Find every test file in the places, each once: files as they are, directories recursively;
     raises HookTestError for a place that does not exist or has too many directories."""
     found: dict[str, str] = {}
-    left = _MOST_FOLDERS
+    left = MOST_FOLDERS
     for place in places:
         if not os.path.exists(place):
             raise HookTestError(f"there is no file or directory {place}; name one that exists")
@@ -106,7 +106,7 @@ def find_test_files(*places: str) -> list[str]:
             left -= 1
             if left < 0:
                 raise HookTestError(
-                    f"{place} has more than {_MOST_FOLDERS:,} directories; "
+                    f"{place} has more than {MOST_FOLDERS:,} directories; "
                     "name the one that the tests are in"
                 )
             folders[:] = sorted(name for name in folders if name not in PASSED_BY)

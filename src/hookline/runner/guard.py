@@ -19,7 +19,7 @@ from hookline._support.fork import owned_by_process
 _SLOT = 8
 _SLOTS = 1024
 _BLANK = b" " * (_SLOT - 1) + b"\n"
-_NEXT_TRY_SECONDS = 1.0
+NEXT_TRY_SECONDS = 1.0
 _SESSION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "session.py")
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
@@ -111,7 +111,7 @@ class Guard:
             shell = _Shell(watched)
         except (OSError, ImportError) as error:
             # Importing modules also needs descriptors, which may have run out.
-            self._next_try = time.monotonic() + _NEXT_TRY_SECONDS
+            self._next_try = time.monotonic() + NEXT_TRY_SECONDS
             return f"cannot start the guard process ({error}); correct that"
         self._shell = shell
         self._finalizer = weakref.finalize(self, shell.end)

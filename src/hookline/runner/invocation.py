@@ -168,7 +168,7 @@ def _make_environment(
     env |= _choose_bytecode_place(env, project_dir)
     excess = sum(map(_count_bytes, env.items())) - _SURELY_TAKEN // 2
     if excess > 0:
-        excess += _SURELY_TAKEN // 2 - _find_most_bytes()
+        excess += _SURELY_TAKEN // 2 - find_most_bytes()
         # The hook's input has the event's values, and the caller has the others.
         droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
         for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
@@ -229,7 +229,7 @@ def _count_bytes(variable: tuple[str, str]) -> int:
     return len(f"{name}={value}".encode(errors="surrogatepass")) + 9
 
 
-def _find_most_bytes() -> int:
+def find_most_bytes() -> int:
     """Return how many bytes of variables the system accepts, with room left for the arguments."""
     if sys.platform == "linux":
         # The C library may not know: the kernel allows a quarter of the stack, within bounds.

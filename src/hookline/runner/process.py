@@ -22,7 +22,7 @@ Ended: TypeAlias = Literal["exit", "timeout", "output_limit", "spawn"]
 
 # Seconds: how long a cancelled call waits for an orderly end, and how long an outcome waits for the
 # kernel to report the end of a process that was killed.
-_CANCEL_GRACE = 0.5
+CANCEL_GRACE = 0.5
 _KILL_SECONDS = 0.5
 # The guard is told of this many sessions of one hook.
 _MOST_SESSIONS = 64
@@ -245,7 +245,7 @@ class _Run:
         if self._is_a_copy():
             return
         try:
-            await self._terminate(min(self._limits.grace, _CANCEL_GRACE))
+            await self._terminate(min(self._limits.grace, CANCEL_GRACE))
         except GeneratorExit:
             # Nothing can be awaited any more; ``close`` does the rest.
             raise

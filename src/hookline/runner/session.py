@@ -110,7 +110,7 @@ class Sessions:
         if number == signal.SIGCONT:
             groups.reverse()
         self._certainty = 0
-        return any([_signal_group(group, number) for group in groups])  # noqa: C419  # to all of them
+        return any([signal_group(group, number) for group in groups])  # noqa: C419  # to all of them
 
     def _signal_until_done(self, number: int, seconds: float) -> "Iterator[float]":
         """Look for them and send a signal, until all have it or the time is over.
@@ -163,7 +163,7 @@ class Sessions:
         if process.group not in reached:
             reached.add(process.group)
             if number:
-                _signal_group(process.group, number)
+                signal_group(process.group, number)
 
     def _find_members(self, everybody: "list[Process]") -> "list[Process]":
         """Find the members of the sessions, their descendants, and all in the sessions of these.
@@ -192,7 +192,7 @@ class Sessions:
         return sorted(members, key=lambda process: (process.start, process.pid))
 
 
-def _signal_group(group: int, number: int) -> bool:
+def signal_group(group: int, number: int) -> bool:
     """Signal a group; return False if it is gone or we lack the permission."""
     # killpg(0) is our own group, and killpg(1) would be kill(-1): all processes.
     if group <= 1:
@@ -214,7 +214,7 @@ def _reap(pid: int) -> None:
 
 def _list_processes() -> "Iterator[Process]":
     """Yield all processes, the newest first; raises OSError if the system lists none."""
-    if not _has_proc():
+    if not has_proc():
         yield from _list_processes_with_ps()
         return
     for pid in sorted(map(int, filter(str.isdigit, os.listdir("/proc"))), reverse=True):
@@ -223,7 +223,7 @@ def _list_processes() -> "Iterator[Process]":
             yield process
 
 
-def _has_proc() -> bool:
+def has_proc() -> bool:
     """Return whether /proc shows our own pids: a container may mount another's."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
@@ -251,7 +251,7 @@ def _read_process(pid: int) -> "Process | None":
 def _look_again(process: Process) -> "Process | None":
     """Read a process that was there a moment ago again; None if it is gone."""
     try:
-        if not _has_proc():
+        if not has_proc():
             return process if os.getsid(process.pid) == process.session else None
         again = _read_process(process.pid)
     except OSError:

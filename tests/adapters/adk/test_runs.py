@@ -11,7 +11,6 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from hookline import Hooks
-from hookline.adapters.adk import HooklinePlugin, plugin
 from hookline.adapters.adk.runs import ModelStep, Run, ToolStep, mark, read_marks, show_text
 from hookline.adapters.gates import Conversation
 
@@ -114,15 +113,3 @@ def test_marks_are_added_to_others_and_to_what_else_an_event_holds() -> None:
     assert read_marks(event) == {"allowed": ["a"], "calls": {}}
     assert (event.custom_metadata or {})["own"] == 1
     assert read_marks(Event(author="user", custom_metadata={"hookline": "forged"})) == {}
-
-
-def test_a_plugin_remembers_so_many_runs_and_forgets_the_oldest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(plugin, "_MOST_RUNS", 2)
-    running = HooklinePlugin(Hooks())
-    for id in ("a", "b"):
-        running._add_run(id, "session")
-    assert [*running._runs] == [*running._recent] == ["a", "b"]
-    running._add_run("c", "session")
-    assert [*running._runs] == [*running._recent] == ["b", "c"]

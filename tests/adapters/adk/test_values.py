@@ -13,7 +13,6 @@ from google.genai import types
 from pydantic import BaseModel
 
 from hookline import Hooks, add_context, replace_result, stop
-from hookline.adapters.adk import HooklinePlugin
 from hookline.adapters.adk.modelcalls import (
     hold_back,
     mend_output,
@@ -155,12 +154,3 @@ def test_a_chunk_that_is_held_back_quotes_nothing() -> None:
     )
     hold_back(chunk)
     assert chunk.model_dump(exclude_none=True) == {"partial": True}
-
-
-def test_events_belong_to_the_conversation_of_the_last_run_that_is_known() -> None:
-    plugin = HooklinePlugin(Hooks())
-    one, two = (plugin._add_run(id, f"session {id}").conversation for id in "12")
-    events = [Event(author="root", invocation_id=id) for id in ("1", "2", "3")]
-    assert plugin.find_conversation_of(events) is two
-    assert plugin.find_conversation_of(events[:1]) is one
-    assert plugin.find_conversation_of(events[2:]) is plugin.find_conversation_of([])

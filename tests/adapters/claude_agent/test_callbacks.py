@@ -7,7 +7,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, PermissionResultAllow
 
 from hookline import Hooks, add_context, allow, ask, combine, deny, rewrite, stop
-from hookline.adapters.claude_agent import events, hooked
+from hookline.adapters.claude_agent import hooked
 from tests.adapters.claude_agent.playing import note
 
 Fire = Callable[..., Awaitable[Any]]
@@ -228,22 +228,6 @@ async def test_a_replacement_that_claude_code_did_not_use_is_warned_of(
         read = {"tool_use_id": id, "tool_name": "Bash", "tool_response": shown}
         assert await fire("PostToolBatch", tool_calls=[read]) == {}
         assert ("did not use the result" in caplog.text) == (id == "2")
-
-
-async def test_the_session_that_was_unused_for_longest_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(events, "_MOST_SESSIONS", 2)
-    hooks = Hooks()
-    said = iter([stop("enough")])
-    hooks.on("BeforeTool")(lambda _event: next(said, None))
-    fire = callbacks_of(hooks)
-    for session, is_stopped in (("1", True), ("2", False), ("1", True), ("3", False), ("1", True)):
-        output = await fire("PreToolUse", session_id=session)
-        assert ("continue_" in output) == is_stopped
-    await fire("PreToolUse", session_id="2")
-    await fire("PreToolUse", session_id="3")
-    assert await fire("PreToolUse", session_id="1") == {}
 
 
 async def test_the_first_of_two_stops_is_why_the_turn_ends() -> None:

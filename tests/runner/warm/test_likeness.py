@@ -9,6 +9,8 @@ import pytest
 from tests.runner.warm.probes import NEIGHBOURS, PROBES
 from tests.runner.warm.warmed import cold, seen, warm, warm_pool
 
+pytestmark = pytest.mark.slow
+
 PYTHON = os.environ.get("HOOKLINE_TEST_PYTHON", sys.executable)
 
 

@@ -244,7 +244,7 @@ async def test_a_killed_template_costs_the_calls_that_are_running_and_no_more() 
 async def test_a_template_is_started_again_after_it_was_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hookline.runner.warm.pool._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("hookline.runner.warm.pool.PAUSE_SECONDS", 0.0)
     argv = script(PARENT)
     async with warm_pool() as pool:
         first = await template_of(pool, argv)
@@ -392,7 +392,7 @@ async def test_a_template_that_failed_is_not_tried_again_at_once(
             (template,) = pool._templates.values()
         assert reasons == {template.failure}
         assert "No such file" in str(template.failure)
-        monkeypatch.setattr("hookline.runner.warm.pool._LONG_PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr("hookline.runner.warm.pool.LONG_PAUSE_SECONDS", 0.0)
         for _ in range(2):
             with pytest.raises(ColdStart):
                 await pool.start(NO_PYTHON, cwd="/", env={}, deadline=time.monotonic() + 5)

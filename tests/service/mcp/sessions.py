@@ -58,10 +58,10 @@ class PlayedServer:
         self.raw: list[bytes] = []
         self.lost_sessions = 0
         self.listings: list[Json] = []
-        self._answer = answer
+        self.answer = answer
         self._listed = listed
         self._sent: asyncio.Queue[Json] = asyncio.Queue()
-        self._said: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.outbox: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.is_gone = False
         self.is_closed = False
 
@@ -77,26 +77,26 @@ class PlayedServer:
         self.raw.append(message)
         self._sent.put_nowait(read)
         if "method" in read and "id" in read:
-            result = self._answer(read)
+            result = self.answer(read)
             if result is not None:
                 self.say(result_of(read["id"], result))
 
     async def receive(self) -> bytes | None:
-        return await self._said.get()
+        return await self.outbox.get()
 
     async def close(self) -> int:
         self.is_closed = True
-        self._said.put_nowait(None)
+        self.outbox.put_nowait(None)
         return 7
 
     def say(self, message: Json | bytes | str) -> None:
         if isinstance(message, dict):
             message = json.dumps(message)
-        self._said.put_nowait(message.encode() if isinstance(message, str) else message)
+        self.outbox.put_nowait(message.encode() if isinstance(message, str) else message)
 
     def die(self) -> None:
         self.is_gone = True
-        self._said.put_nowait(None)
+        self.outbox.put_nowait(None)
 
     async def next(self) -> Json:
         """The next message that it was sent."""
@@ -115,7 +115,7 @@ class Session:
     def __init__(self, server: PlayedServer, proxy: Proxy, lines: Lines, outlet: Outlet) -> None:
         self.server = server
         self._proxy = proxy
-        self._lines = lines
+        self.lines = lines
         self._outlet = outlet
         self.running = asyncio.create_task(proxy.run())
 
@@ -125,7 +125,7 @@ class Session:
         self._outlet.write(message.encode() if isinstance(message, str) else message)
 
     async def receive_raw(self) -> bytes:
-        line = await asyncio.wait_for(self._lines.next(), SECONDS)
+        line = await asyncio.wait_for(self.lines.next(), SECONDS)
         assert line is not None
         return line
 
@@ -193,8 +193,7 @@ async def play(
         yield session
     finally:
         session.leave()
-        if proxy._open:
-            # Nobody is going to answer these.
+        if proxy._open:  # noqa: SLF001  # requests that nobody is going to answer
             server.die()
         with suppress(asyncio.CancelledError):
             await session.end()

@@ -84,7 +84,7 @@ def test_a_call_of_the_handshakes_generation_resumes_nothing() -> None:
 def test_only_so_many_questions_are_kept_and_the_oldest_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asking, "_MOST_QUESTIONS", 2)
+    monkeypatch.setattr(asking, "MOST_QUESTIONS", 2)
     questions = Questions(lambda _line: None)
     states = [state_of(questions, a_call()) for _ in range(3)]
     resumed = [questions.resume(again(state)) is not None for state in states]

@@ -21,8 +21,8 @@ _FORK_SECONDS = 5.0
 # Seconds that all templates together get to end by themselves.
 _END_SECONDS = 1.0
 # Seconds between two attempts to start a template that failed: after it was ready, and before.
-_PAUSE_SECONDS = 10.0
-_LONG_PAUSE_SECONDS = 60.0
+PAUSE_SECONDS = 10.0
+LONG_PAUSE_SECONDS = 60.0
 _MOST_TEMPLATES = 16
 
 # Variables that matter before an interpreter runs a script: its own settings, those of libraries it
@@ -131,7 +131,7 @@ class WarmPool:
             if template is not None and template.is_over:
                 if template.failure is not None:
                     # Until the next attempt is due, each call reports this failure.
-                    pause = _PAUSE_SECONDS if template.is_ready else _LONG_PAUSE_SECONDS
+                    pause = PAUSE_SECONDS if template.is_ready else LONG_PAUSE_SECONDS
                     if time.monotonic() < template.began + pause:
                         self._templates[key] = template
                     raise ColdStart(template.failure)

@@ -18,7 +18,7 @@ from hookline.service.mcp.server import Server, ServerGone
 Ask: TypeAlias = Callable[[str, Json], Awaitable[Reply]]
 
 # Seconds for all pages of a listing.
-_SECONDS = 30.0
+LIST_SECONDS = 30.0
 _MOST_PAGES = 1000
 _MOST_NAMES = 100_000
 
@@ -80,14 +80,14 @@ class Listing:
         """Ask the server for all pages; return what went wrong, None if nothing did."""
         self._begin()
         try:
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(LIST_SECONDS):
                 self._names = await self._read_pages({"_meta": meta} if meta else {})
             return None
         except ServerGone as error:
             self._is_current = False
             return error
         except TimeoutError:
-            problem = f"the MCP server did not list its tools within {_SECONDS:.0f} s"
+            problem = f"the MCP server did not list its tools within {LIST_SECONDS:.0f} s"
         except _Unlisted as error:
             problem = str(error)
         except Exception as error:

@@ -58,17 +58,17 @@ T = TypeVar("T")
 
 _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
 # Seconds for open calls when one side is gone, and for the last lines.
-_LAST_CALLS = 3.0
+LAST_CALLS = 3.0
 _LAST_LINES = 1.0
 # Seconds that a call waits for the server to introduce itself.
-_HOLD_SECONDS = 30.0
+HOLD_SECONDS = 30.0
 # Calls whose hooks run at the same time; others wait. A hook takes three descriptors, a process may
 # have 256 on macOS, and a hook that cannot start would let its call pass.
 _MOST_TURNS = 16
 # Calls that run, or wait for their turn or for the server; more are refused.
-_MOST_CALLS = 1000
-_MOST_CANCELLED = 10_000
-_MOST_TASKS = 10_000
+MOST_CALLS = 1000
+MOST_CANCELLED = 10_000
+MOST_TASKS = 10_000
 _MOST_QUOTED = 500
 _JSON = (b"{", b"[")
 # How deep a result may be nested; hooks read it within the objects of ``tool_response``.
@@ -165,7 +165,7 @@ class Proxy:
                     await asyncio.wait([self._close_server()])
                 self._fail_calls()
                 if self._tasks:
-                    await asyncio.wait(self._tasks, timeout=_LAST_CALLS)
+                    await asyncio.wait(self._tasks, timeout=LAST_CALLS)
         finally:
             code = await _run_to_end(self._end_all(client, server, reason))
         for pump in (client, server):
@@ -178,7 +178,7 @@ class Proxy:
         if any(not _is_lasting(request) for request in self._open.values()):
             self._settled = asyncio.get_running_loop().create_future()
             ends = asyncio.FIRST_COMPLETED
-            await asyncio.wait({server, self._settled}, timeout=_LAST_CALLS, return_when=ends)
+            await asyncio.wait({server, self._settled}, timeout=LAST_CALLS, return_when=ends)
 
     def _close_server(self) -> "asyncio.Task[int]":
         """End the server, once."""
@@ -318,9 +318,9 @@ class Proxy:
         name = self._tools.name_for_hooks(call.name) if is_ready else ""
         if is_ready and self._hooks.may_skip(_BEFORE, _AFTER, target=name):
             await self._server.send(call.to_server(call.arguments))
-        elif len(self._tasks) >= _MOST_CALLS:
+        elif len(self._tasks) >= MOST_CALLS:
             self._close_request(call.key)
-            problem = f"{_MOST_CALLS} calls are open; wait until one of them is answered"
+            problem = f"{MOST_CALLS} calls are open; wait until one of them is answered"
             await self._turn_down(call.id, SERVER_GONE, problem)
         else:
             call.task = self._spawn(self._run_call(call))
@@ -351,7 +351,7 @@ class Proxy:
         is_alone = call.is_modern and not self._tools.is_named
         if not is_alone:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._is_introduced.wait(), _HOLD_SECONDS)
+                await asyncio.wait_for(self._is_introduced.wait(), HOLD_SECONDS)
             if not self._tools.is_named:
                 return Reply(error={"code": INVALID_REQUEST, "message": _UNNAMED})
         if self._session is not None:
@@ -366,7 +366,7 @@ class Proxy:
     async def _discover_name(self, meta: Json) -> str | None:
         """Ask the server for its name; return why it cannot be known, None if it is."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_HOLD_SECONDS):
+            async with asyncio.timeout(HOLD_SECONDS):
                 await self._ask_server(DISCOVER, {"_meta": meta})
         return None if self._tools.is_named else _NAMELESS
 
@@ -506,7 +506,7 @@ class Proxy:
         if self._hooks.may_answer(_AFTER, name):
             warn(f"the MCP server made a task of {call.name}: {_NO_LATER_RESULT.format(tool=name)}")
             return refuse(_NO_LATER_RESULT.format(tool=call.name), is_modern=call.is_modern)
-        if reply.task_id is not None and len(self._results_of) < _MOST_TASKS:
+        if reply.task_id is not None and len(self._results_of) < MOST_TASKS:
             self._results_of[reply.task_id] = name
         return reply
 
@@ -582,7 +582,7 @@ class Proxy:
     def _expect_late_answer(self, key: Key) -> None:
         """Note that nobody waits for the answer to a request any more."""
         self._cancelled[key] = None
-        if len(self._cancelled) > _MOST_CANCELLED:
+        if len(self._cancelled) > MOST_CANCELLED:
             del self._cancelled[next(iter(self._cancelled))]
 
     async def _may_fetch(self, message: Message) -> bool:

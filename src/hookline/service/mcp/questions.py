@@ -23,7 +23,7 @@ from hookline.service.mcp.results import INPUT_REQUIRED, Reply
 # The name of our question beside those of the server.
 CONFIRMATION = "hookline-confirm"
 # Questions that wait for the client to call again; the oldest is forgotten, and asked anew.
-_MOST_QUESTIONS = 1000
+MOST_QUESTIONS = 1000
 _MOST_SHOWN = 2000
 _FORM: Json = {"type": "object", "properties": {}}
 
@@ -143,7 +143,7 @@ class Questions:
 
 def _remember(questions: OrderedDict[str, _Question], state: str, question: _Question) -> None:
     questions[state] = question
-    if len(questions) > _MOST_QUESTIONS:
+    if len(questions) > MOST_QUESTIONS:
         questions.popitem(last=False)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -194,3 +195,24 @@ def test_the_first_process_of_a_container_reaps_the_orphans_of_what_it_stopped(k
     command = [sys.executable, "-c", FIRST_PROCESS, kind]
     program = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert program.stdout == "timeout\nno child left\n", program.stderr
+
+
+def test_a_child_that_no_thread_could_wait_for_is_reaped_with_the_next_watch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    left = [start("true"), start("sleep", "30")]
+    os.waitid(os.P_PID, left[0], os.WEXITED | os.WNOWAIT)
+    with monkeypatch.context() as no_threads:
+        no_threads.setattr(threading.Thread, "start", refuse)
+        for pid in left:
+            spawning.reap_later(pid)
+    assert not is_reaped(left[0])
+    asyncio.run(run_script("true"))
+    assert [is_reaped(pid) for pid in left] == [True, False]
+    os.kill(left[1], signal.SIGKILL)
+    os.waitid(os.P_PID, left[1], os.WEXITED | os.WNOWAIT)
+    asyncio.run(run_script("true"))
+    assert [is_reaped(pid) for pid in left] == [True, True]

@@ -148,6 +148,29 @@ def test_a_client_that_reads_no_more_is_gone(project: Project, no_leaks: Watch) 
         wait_until_alone(no_leaks, within=1)
 
 
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a\n"}}
+
+
+@pytest.mark.parametrize("refused", [{"id": 1, "method": "ping"}, CALL], ids=["request", "call"])
+def test_a_client_that_reads_none_of_its_refusals_is_held_up(
+    project: Project, refused: dict[str, Any]
+) -> None:
+    lines = (json.dumps(refused) + " " * 300 + "\n").encode() * 100
+    with proxy(project.path) as client:
+        assert client.process.stdin is not None
+        inlet, taken, since = client.process.stdin.fileno(), 0, time.monotonic()
+        os.set_blocking(inlet, False)
+        while time.monotonic() < since + 1 and taken < 20_000_000:
+            try:
+                taken += os.write(inlet, lines)
+                since = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        assert taken < 20_000_000
+        client.process.kill()
+        client.wait()
+
+
 def test_standard_error_and_the_environment_are_the_server_s_too(project: Project) -> None:
     with proxy(project.path, GREETING="hello") as client:
         client.call(1, "complain", text="I am not amused\n")

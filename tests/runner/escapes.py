@@ -74,6 +74,8 @@ ESCAPES = {
     "setpgid": f"{_SETPGID} & sleep 0.3; {_BEGUN}; wait",
     "an orphan in a group of its own": f"(set -m; {_LONG} &); {_BEGUN}; {_LONG}",
     "setsid": f"setsid {_LONG} & {_BEGUN}; wait",
+    "setsid, under a name like a line of /proc": "ln -s $(command -v sleep) ') Z 0 0 ('; "
+    f"setsid './) Z 0 0 (' 600 & {_BEGUN}; wait",
     "setsid, waited for": f"({_BEGUN}) & setsid --wait {_LONG}",
     "setsid in setsid in setsid": f"setsid setsid -w setsid -w {_LONG} & "
     f"setsid bash -c 'setsid bash -c \"setsid {_LONG} & wait\" & wait' & {_BEGUN}; wait",

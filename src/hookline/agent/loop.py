@@ -1,7 +1,7 @@
 """The agent: a session of turns that fires all eleven events and applies every answer."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from inspect import isawaitable
 from os import PathLike
@@ -82,8 +82,11 @@ class Agent:
         view.engine.project.offer_judge(ask_of(provider))
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
-            session_id, cwd = view.place
-            self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
+            project = view.engine.project
+            session_id = project.get_session_id() if view.session_id is None else view.session_id
+            self._transcript = TranscriptWriter(
+                transcript, session_id=session_id, cwd=project.working_dir
+            )
             view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
         if notify is not None:
             view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
@@ -132,7 +135,8 @@ class Agent:
             self._started = True
             await self._start_session(self._source)
             if self._transcript is not None:
-                self._transcript.tools = self._hooks.view.find_tools()
+                with suppress(Exception):  # the first event reported it
+                    self._transcript.tools = self._hooks.view.engine.project.get_tools()
 
     async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
         """End the session, once; a session that never began does not end."""

@@ -51,7 +51,7 @@ def digest(config: Config) -> str:
         config.get_settings().entries,
         project_dir=config.get_project_dir(),
         cwd=config.get_working_dir(),
-        get_files=config.get_reviewed_files,
+        get_files=config.project.get_reviewed_files,
     ).digest
 
 

@@ -22,8 +22,9 @@ from hookline.agent.turns import (
     result_of,
     text_turn,
 )
+from hookline.calls.question import tool_notification
 from hookline.calls.tool import Confirm, ConfirmationRequest
-from hookline.contract import Config, tool_notification
+from hookline.contract import Config
 from hookline.dialects.claude.transcript import TranscriptWriter
 from hookline.errors import describe
 from hookline.hooks import HookSession, hooks_of

@@ -292,8 +292,8 @@ class Engine:
         """Return a digest of all hooks in force and of everything that a review of them covers.
         Files are read again when they have changed."""
         snapshot = self.registry.snapshot()
-        known, policy = self._policy
-        if policy is None or known is not snapshot or not policy.is_current():
+        of_snapshot, policy = self._policy
+        if policy is None or of_snapshot is not snapshot or not policy.is_current():
             from hookline.trust.policy import Policy
 
             policy = Policy.read(

@@ -573,22 +573,10 @@ async def test_who_hears_the_answers_is_told_instead_of_the_log(
     assert caplog.messages == ["a hook tells the user: mind the gap"]
 
 
-def test_the_place_of_hooks_is_their_session_and_directory(project: Project) -> None:
-    hooks = Hooks(working_dir=project.path, session_id="all")
-    assert hooks.view.place == ("all", str(project.path))
-    assert hooks.session("one").view.place == ("one", str(project.path))
+def test_the_hooks_of_a_configuration_are_found() -> None:
+    hooks = Hooks()
     assert hooks_of(hooks) is hooks
     assert hooks_of(hooks.config).names_of_hooks() == []
-
-
-def test_the_files_of_a_dialects_hooks_are_found_with_their_layers(project: Project) -> None:
-    project.settings({"hooks": settings_with("BeforeTool", "true")})
-    hooks = Hooks.load(project.path, trusted=True)
-    assert hooks.view.find_files("native") == [
-        ("project", str(project.path / ".hookline/settings.json"))
-    ]
-    assert hooks.view.find_files("claude") == []
-    assert hooks.view.find_tools() is None
 
 
 @pytest.mark.parametrize(

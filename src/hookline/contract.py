@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVa
 import msgspec
 
 from hookline._support.problem import Problem
+from hookline.calls.question import ToolNotification as ToolNotification
+from hookline.calls.question import describe_command as describe_command
+from hookline.calls.question import tool_notification as tool_notification
 from hookline.calls.tool import (
     Confirm,
     Execute,
@@ -55,16 +58,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 F = TypeVar("F", bound=HookFunction)
 RunTool: TypeAlias = Callable[[str, ToolInput], Awaitable[Any] | Any]
-
-TOOL_PERMISSION = "ToolPermission"
-
-# Kind of confirmation -> its name in the message, and the fields that hooks read.
-_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "edit": ("editing", ("fileName", "filePath", "fileDiff")),
-    "exec": ("execution", ("command", "rootCommand")),
-    "mcp": ("MCP", ("serverName", "toolName", "toolDisplayName")),
-    "info": ("information", ("prompt", "urls")),
-}
 
 
 class Config:
@@ -591,30 +584,6 @@ async def fire_claude_event(
     """Fire an event under Claude Code's name for it (``SubagentStop``, say), with Claude Code's
     fields."""
     return (await EngineView(config.engine).fire_named(name, fields, dialect="claude")).final_output
-
-
-class ToolNotification(msgspec.Struct, frozen=True):
-    """The fields of a Notification event about a confirmation."""
-
-    message: str
-    notification_type: str
-    details: dict[str, Any]
-
-
-def tool_notification(confirmation: Mapping[str, Any]) -> ToolNotification:
-    """Return what hooks read before the user is asked for a confirmation ``{type, title, …}``."""
-    title = confirmation.get("title", "")
-    purpose, fields = _KINDS.get(str(confirmation.get("type")), ("approval", ()))
-    details = {
-        name: confirmation[name] for name in ("type", "title", *fields) if name in confirmation
-    }
-    return ToolNotification(f"Tool {title} requires {purpose}", TOOL_PERMISSION, details)
-
-
-def describe_command(command: str) -> dict[str, str]:
-    """Return the command fields of a confirmation of type ``exec``."""
-    root = command.split(maxsplit=1)[0] if command.strip() else ""
-    return {"command": command, "rootCommand": root}
 
 
 async def fire_tool_notification_hook(

@@ -15,6 +15,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypedDict,
     TypeVar,
     overload,
 )
@@ -42,6 +43,7 @@ from hookline.engine.engine import Engine, read_hook
 from hookline.engine.options import LoadOptions, Options, PathLike, takes
 from hookline.engine.project import Project
 from hookline.engine.view import EngineView
+from hookline.errors import describe
 from hookline.pipeline.answer import Answer
 from hookline.wire.events import (
     EventName,
@@ -218,11 +220,15 @@ class Face:
         an earlier attempt at this call, which is not fired again; ``original`` is the event as
         the host worded it. With ``approved`` the user has allowed the call and is not asked.
         """
-        call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
-        if read is not None or answered is not None or original is not None or approved:
-            call = msgspec.structs.replace(
-                call, read=read, answered=answered, original=original, approved=approved
-            )
+        call = self._make_call(
+            *(name, tool_input, mcp_context, call_id),
+            confirm=confirm,
+            deferrals=deferrals,
+            read=read,
+            answered=answered,
+            original=original,
+            approved=approved,
+        )
         return await open_gate(self._heard, call)
 
     async def run_tool(
@@ -249,7 +255,9 @@ class Face:
         """
         outcome = await run_call(
             self._heard,
-            self._make_call(name or _get_name(tool), tool_input, confirm, (), mcp_context, call_id),
+            self._make_call(
+                name or _get_name(tool), tool_input, mcp_context, call_id, confirm=confirm
+            ),
             call or functools.partial(call_with, tool),
             find_tool=self._find_tool
             if run_other is None
@@ -275,13 +283,14 @@ class Face:
         turns what it returns into a ``ToolResult``, and ``find_tool(name)`` returns what runs a
         tail call. ``answered`` is the BeforeTool output from before the call was deferred. The
         outcome also has the tool's own value, to use where hooks changed nothing."""
-        call = self._make_call(name, tool_input, confirm, deferrals, mcp_context, call_id)
-        return await run_call(
-            self._heard,
-            msgspec.structs.replace(call, read=read, answered=answered),
-            execute,
-            find_tool=self._find_tool if find_tool is None else find_tool,
+        call = self._make_call(
+            *(name, tool_input, mcp_context, call_id),
+            confirm=confirm,
+            deferrals=deferrals,
+            read=read,
+            answered=answered,
         )
+        return await run_call(self._heard, call, execute, find_tool=find_tool or self._find_tool)
 
     async def model_gate(
         self, request: Any, *, available_tools: Sequence[str] | None = None
@@ -341,11 +350,16 @@ class Face:
     def may_skip(self, *events: EventName | str, target: str = "") -> bool:
         """True if an adapter need not fire these events now: no hook would answer them, and the
         log does not record events without hooks."""
-        return self.view.may_skip(*events, target=target)
+        try:
+            if self.view.engine.get_log().enabled:
+                return False
+        except Exception:
+            return False
+        return not any(self.view.may_answer(event, target) for event in events)
 
     def is_off(self) -> bool:
         """True if code or settings switch all hooks off; False if the settings cannot be read."""
-        return self.view.is_off()
+        return self.view.engine.is_off()
 
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked: settings, code or the
@@ -355,7 +369,16 @@ class Face:
     def names_of_hooks(self, *events: EventName) -> list[str]:
         """Return the names of the hooks in force for these events in this process; it does not
         know the hooks of a worker on a bus."""
-        return self.view.names_of_hooks(*events)
+        engine = self.view.engine
+        if engine.is_off():
+            return []
+        try:
+            engine.load()
+            entries = engine.registry.get_all_hooks()
+        except Exception as error:
+            self.warn(f"cannot list the hooks: {describe(error)}")
+            return []
+        return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
 
     def warn(self, message: str) -> None:
         """Log a warning as the engine does: in the hook log, and in Python's logging."""
@@ -365,26 +388,33 @@ class Face:
         self,
         name: str,
         tool_input: Mapping[str, Any],
-        confirm: Confirm | None,
-        deferrals: tuple[type[BaseException], ...],
-        mcp_context: Mapping[str, Any] | None,
-        call_id: str | None,
+        mcp_context: Mapping[str, Any] | None = None,
+        call_id: str | None = None,
+        **fields: Any,
     ) -> ToolCall:
         return ToolCall(
             name=name,
             input=tool_input if isinstance(tool_input, dict) else dict(tool_input),
-            confirm=confirm,
-            deferrals=deferrals,
             mcp_context=None if mcp_context is None else dict(mcp_context),
             session_id=self.view.session_id,
             transcript_path=self.view.transcript_path,
             id=call_id or make_call_id(),
+            **fields,
         )
 
     def _find_tool(self, name: str) -> Execute | None:
         """Return what runs a wrapped tool, None for any other."""
         tool = self.view.engine.tools.get(name)
         return None if tool is None else functools.partial(call_with, tool)
+
+
+class WrapOptions(TypedDict, total=False):
+    """The options of ``Hooks.wrap``."""
+
+    name: str | None
+    on_block: OnBlock
+    as_text: bool
+    confirm: Confirm | None
 
 
 class HookSession(Face):
@@ -397,27 +427,10 @@ class HookSession(Face):
         return SyncHooks(self)
 
     @overload
-    def wrap(
-        self,
-        function: F,
-        /,
-        *,
-        name: str | None = None,
-        on_block: OnBlock = "raise",
-        as_text: bool = False,
-        confirm: Confirm | None = None,
-    ) -> F: ...
+    def wrap(self, function: F, /, **options: "Unpack[WrapOptions]") -> F: ...
 
     @overload
-    def wrap(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        on_block: OnBlock = "raise",
-        as_text: bool = False,
-        confirm: Confirm | None = None,
-    ) -> Callable[[F], F]: ...
+    def wrap(self, /, **options: "Unpack[WrapOptions]") -> Callable[[F], F]: ...
 
     def wrap(
         self,
@@ -439,7 +452,7 @@ class HookSession(Face):
         """
 
         def guard(guarded: Any) -> Any:
-            template = self._make_call(name or _get_name(guarded), {}, confirm, (), None, None)
+            template = self._make_call(name or _get_name(guarded), {}, confirm=confirm)
             self.view.engine.tools[template.name] = guarded
             return wrap_function(
                 guarded,

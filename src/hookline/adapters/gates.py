@@ -20,11 +20,12 @@ from hookline._support.notices import warn
 from hookline.calls.model import ModelGate as ModelGate
 from hookline.calls.model import ModelOutcome as ModelOutcome
 from hookline.calls.model import describe_refused_call as describe_refused_call
+from hookline.calls.question import describe_command, tool_notification
 from hookline.calls.tool import ConfirmationRequest
 from hookline.calls.tool import ToolGate as ToolGate
 from hookline.calls.tool import ToolOutcome as ToolOutcome
 from hookline.calls.tool import complete as complete
-from hookline.contract import Config, describe_command, tool_notification
+from hookline.contract import Config
 from hookline.hooks import Face, Hooks, HookSession
 from hookline.pipeline.answer import most_sent_back
 from hookline.wire.codec import show

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import partial
 from inspect import isawaitable
@@ -24,9 +24,10 @@ from hookline.agent.turns import (
     result_of,
     text_turn,
 )
+from hookline.calls.question import tool_notification
 from hookline.calls.subagent import SubagentGate, make_agent_id, name_model_error
 from hookline.calls.tool import Confirm, ConfirmationRequest
-from hookline.contract import Config, tool_notification
+from hookline.contract import Config
 from hookline.dialects.transcript import TranscriptWriter
 from hookline.errors import describe
 from hookline.hooks import HookSession, hooks_of
@@ -95,8 +96,11 @@ class Agent:
         self._actor = Actor(agent=RunningAgent(name), effort=self._effort)
         self._transcript: TranscriptWriter | None = None
         if transcript is not None:
-            session_id, cwd = view.place
-            self._transcript = TranscriptWriter(transcript, session_id=session_id, cwd=cwd)
+            project = view.engine.project
+            session_id = project.get_session_id() if view.session_id is None else view.session_id
+            self._transcript = TranscriptWriter(
+                transcript, session_id=session_id, cwd=project.working_dir
+            )
             view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
         if notify is not None:
             view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
@@ -147,7 +151,8 @@ class Agent:
             self._actor = self._find_actor()
             await self._start_session(self._source)
             if self._transcript is not None:
-                self._transcript.tools = self._hooks.view.find_tools()
+                with suppress(Exception):  # the first event reported it
+                    self._transcript.tools = self._hooks.view.engine.project.get_tools()
 
     async def end(self, reason: SessionEndReason = SessionEndReason.EXIT) -> None:
         """End the session, once; a session that never began does not end."""

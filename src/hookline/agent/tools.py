@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hookline.contract import describe_command
+from hookline.calls.question import describe_command
 
 ConfirmationKind: TypeAlias = Literal["edit", "exec", "mcp", "info"]
 

@@ -8,7 +8,6 @@ import itertools
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, get_origin
 
 import msgspec
@@ -458,6 +457,9 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
 def call_with(tool: Callable[..., Any], tool_input: Mapping[str, Any]) -> Any:
     """Call a tool with the fields of its input as keywords; or with the mapping itself, if its one
     parameter is annotated as a mapping and is not named like a field."""
+    # Loaded with the first tool, as the contract's names need none of it.
+    from inspect import Parameter, signature
+
     try:
         parameters = list(signature(tool, eval_str=True).parameters.values())
     except (TypeError, ValueError, NameError):

@@ -155,7 +155,7 @@ class Engine:
             if self._server is None:
                 from hookline.engine.serving import BusServer
 
-                self._server = BusServer(self.local, self, self._bus, self.log.warning)
+                self._server = BusServer(self, self._bus)
             return self._server
 
     def load(self) -> None:
@@ -248,16 +248,26 @@ class Engine:
         # The hooks say whether one must; if they cannot be loaded, the event's own failure is the
         # one to report.
         with suppress(Exception):
-            self.load()
+            if not self.is_off():
+                self.load()
         return self._judge_failure(error, stage, fired)
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
+        if self.is_off():
+            return False
         try:
             self.load()
         except Exception:
             return True
         return self.executor.may_answer(event, target)
+
+    def is_off(self) -> bool:
+        """True if code or settings switch all hooks off; False if the settings cannot be read."""
+        try:
+            return self.project.is_off()
+        except Exception:
+            return False
 
     def get_translator(self) -> "HookTranslator":
         """Return the translator between the model SDK's types and what hooks read."""
@@ -280,8 +290,8 @@ class Engine:
         """Return a digest of all hooks in force and of everything that a review of them covers.
         Files are read again when they have changed."""
         snapshot = self.registry.snapshot()
-        known, policy = self._policy
-        if policy is None or known is not snapshot or not policy.is_current():
+        of_snapshot, policy = self._policy
+        if policy is None or of_snapshot is not snapshot or not policy.is_current():
             from hookline.trust.policy import Policy
 
             policy = Policy.read(
@@ -324,13 +334,14 @@ class Engine:
         return not self._is_open or self.runner.wait_for_background(timeout)
 
     def _judge_failure(self, error: Exception, stage: str, fired: FiredEvent | None) -> Answer:
-        if self._is_open:
+        is_off = self.is_off()
+        if self._is_open and not is_off:
             return self.executor.judge_failure(self.local.fail(error, stage, fired))
         warn(f"hooks did not run: {describe(error)}")
         meta = FailureMeta(event_name=fired.event if fired is not None else None)
         envelope = build_failure_envelope(error, stage, meta)
         is_strict = fired is not None and self.project.in_force.strict
-        if is_strict or is_exhausted(error):
+        if not is_off and (is_strict or is_exhausted(error)):
             return deny_failed(envelope, fired, self.get_translator)
         return process_common_hook_output_fields(envelope, fired)
 

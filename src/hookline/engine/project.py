@@ -89,12 +89,10 @@ class Project:
         folders = [plugins] if isinstance(plugins, str | os.PathLike) else plugins
         self._plugins = [os.fspath(folder) for folder in folders]
         self._disabled, self._required = tuple(options.disabled), tuple(options.required)
-        self._judge, self._log, self._translator = (
-            *(options.judge, options.debug_logger, options.translator),
-        )
-        self._session_id = options.session_id
+        self._judge, self._log = options.judge, options.debug_logger
+        self._translator, self._session_id = options.translator, options.session_id
         self._inherited = inherited
-        self._given_trust = GivenTrust(disk is None if options.trusted is None else options.trusted)
+        self._whole_trust = GivenTrust(disk is None if options.trusted is None else options.trusted)
         self.folder_trust: FolderTrust | None = None
         self._claude_files: tuple[SettingsFile, ...] = ()
         self._reader: SettingsReader | None = None
@@ -105,7 +103,7 @@ class Project:
         elif system or self._plugins:
             own = SettingsFile(self._system_settings, HookSource.SYSTEM)
             self._reader = SettingsReader([own] if system else [])
-        self._trust: ProjectTrust = self.folder_trust or self._given_trust
+        self._trust: ProjectTrust = self.folder_trust or self._whole_trust
         self._code_layers = _read_code_layers(options)
         self._hook_state = hook_state_dir(self.project_dir)
         self._expects_settings = False
@@ -121,8 +119,8 @@ class Project:
         return cls(LoadOptions(directory, **options))
 
     def _find_files(self, options: LoadOptions, *, alone: bool) -> None:
-        home, given = home_dir(), options.settings_files
-        if options.trusted is None and given is None:
+        home, replacements = home_dir(), options.settings_files
+        if options.trusted is None and replacements is None:
             from hookline.trust.folder import FolderTrust
             from hookline.trust.store import TrustStore
 
@@ -134,10 +132,10 @@ class Project:
                 copies=options.copies,
             )
         files = find_settings_files(
-            self.project_dir, home, given=given, system=self._system_settings
+            self.project_dir, home, given=replacements, system=self._system_settings
         )
         of_claude = find_claude_files(self.project_dir, home)
-        if given is not None:
+        if replacements is not None:
             of_claude = [file for file in of_claude if file.source is HookSource.SYSTEM]
         if alone:
             files = [file for file in files if file.source is HookSource.PROJECT]
@@ -159,7 +157,7 @@ class Project:
         if self.folder_trust is not None:
             self.get_settings()
             return self.folder_trust.is_all_trusted
-        return self._given_trust.is_given()
+        return self._whole_trust.is_given()
 
     def why_untrusted(self, hook: HookConfig) -> str | None:
         """Return why a hook may not run now, None if it may."""
@@ -264,17 +262,17 @@ class Project:
     def read_settings(self) -> Settings:
         """Read every layer again; the result lists their problems. Raises OSError if the system
         is out of resources to read them with."""
-        read = self._read_sources()
-        in_code = [*self._code_layers, *read.in_code]
-        layers = [*read.layers, *in_code]
+        sources = self._read_sources()
+        in_code = [*self._code_layers, *sources.in_code]
+        layers = [*sources.layers, *in_code]
         switches = Switches(layers, self._disabled)
         if self.folder_trust is not None:
             self.folder_trust.use(
-                read.layers,
+                sources.layers,
                 is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
                 is_required=self._make_is_required(layers, ()),
                 in_code=in_code,
-                others=read.claude,
+                others=sources.claude,
                 tools=None if self._sources is None else self._sources.tools,
             )
         settings = combine(
@@ -287,13 +285,14 @@ class Project:
         if self._sources is not None and any(e.hook.dialect == "claude" for e in settings.entries):
             from hookline.dialects.claude.settings import make_tools
 
-            of_project = self._trust.get_tools(read.layers)
-            given = self.options.tools
-            tools, problems = make_tools(read.layers, given=given, of_project=of_project)
+            of_project = self._trust.get_tools(sources.layers)
+            tools, problems = make_tools(
+                sources.layers, given=self.options.tools, of_project=of_project
+            )
             settings = msgspec.structs.replace(
                 settings,
                 tools=tools,
-                shared_env=read.shared_env,
+                shared_env=sources.shared_env,
                 problems=(*settings.problems, *problems),
             )
             self._sources.share_tools(tools)
@@ -334,8 +333,10 @@ class Project:
         self.get_settings()
         if self._claude is False or (self._sources is not None and self._sources.claude is False):
             return []
-        read = {file.path for file in self.sources}
-        return [f.path for f in self._claude_files if f.path not in read and os.path.isfile(f.path)]
+        paths = {file.path for file in self.sources}
+        return [
+            f.path for f in self._claude_files if f.path not in paths and os.path.isfile(f.path)
+        ]
 
     @property
     def _claude(self) -> bool | None:
@@ -347,7 +348,7 @@ class Project:
 
     def _work_out(self, settings: Settings | None) -> InForce:
         options, sources = self.options, self._sources
-        asked = os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO
+        from_environment = os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO
         tools = None if settings is None else settings.tools
         context = RunContext(
             cwd=self.working_dir,
@@ -364,7 +365,7 @@ class Project:
             inherited=self._inherited,
             hook_state=self._hook_state,
         )
-        is_strict = options.strict or asked or (settings is not None and settings.strict)
+        is_strict = options.strict or from_environment or (settings is not None and settings.strict)
         return InForce(is_strict, context, options.tools if tools is None else tools)
 
     def _make_is_required(
@@ -372,8 +373,8 @@ class Project:
     ) -> "Callable[[HookRegistryEntry], bool]":
         """Return a function that says whether somebody requires an entry; a project's own words
         are among them."""
-        asked = [name for layer in project for name in layer.required]
-        demands = find_demands(layers, required=self._required, of_project=asked)
+        names = [name for layer in project for name in layer.required]
+        demands = find_demands(layers, required=self._required, of_project=names)
         return lambda entry: any(demand.is_met_by(entry) for demand in demands)
 
     def _read_sources(self) -> ReadSources:
@@ -382,12 +383,11 @@ class Project:
             return ReadSources()
         if self._sources is None:
             layers = self._reader.read()
-            asked = [
-                layer
+            is_mentioned = any(
+                layer.claude is not None or layer.plugins or layer.rules is not None
                 for layer in layers
-                if layer.claude is not None or layer.plugins or layer.rules is not None
-            ]
-            if not (asked or self._claude or self._plugins):
+            )
+            if not (is_mentioned or self._claude or self._plugins):
                 return ReadSources(layers=layers, claude=self._claude)
             from hookline.settings.sources import Sources
 
@@ -446,12 +446,12 @@ def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -
 
 
 def _read_code_layers(options: Options) -> list[Layer]:
-    given = (
+    rows = (
         ("Config(hooks=…)", HookSource.PROJECT, options.hooks),
         ("Config(user_hooks=…)", HookSource.USER, options.user_hooks),
         ("Config(system_hooks=…)", HookSource.SYSTEM, options.system_hooks),
     )
-    layers = [read_layer({"hooks": hooks}, source, label) for label, source, hooks in given]
+    layers = [read_layer({"hooks": hooks}, source, label) for label, source, hooks in rows]
     for extension in options.extensions:
         if extension.get("isActive", True):
             label, path = f"extension {extension.get('name')!r}", extension.get("path")

@@ -1,8 +1,8 @@
 """Serves the requests of a bus: each is checked, its event is carried out by the hooks here, and
 exactly one response is published, whatever happens."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hookline.errors import HooklineError, message_of
 from hookline.pipeline.answer import Answer
@@ -13,23 +13,7 @@ from hookline.wire.results import HookError
 # The modules that serve a bus are loaded with the first request.
 if TYPE_CHECKING:
     from hookline.bus.messages import HookExecutionResponse, MessageBus
-    from hookline.engine.executor import LocalExecutor
-
-
-class Policy(Protocol):
-    """The hooks of this process, as callers on a bus may ask about them."""
-
-    def load(self) -> None:
-        """Load the hooks, once."""
-        ...
-
-    def get_policy_digest(self) -> str:
-        """Return a digest of all hooks in force."""
-        ...
-
-    def explain_missing(self, names: Iterable[str]) -> dict[str, str]:
-        """Return those of the named hooks that are not in force, each with the reason."""
-        ...
+    from hookline.engine.engine import Engine
 
 
 class PolicyChangedError(HooklineError):
@@ -39,19 +23,11 @@ class PolicyChangedError(HooklineError):
 
 
 class BusServer:
-    """Carries out the requests of a bus with ``local``, by the hooks of ``policy``."""
+    """Carries out the requests of a bus with the hooks of an engine in this process."""
 
-    def __init__(
-        self,
-        local: "LocalExecutor",
-        policy: Policy,
-        bus: "MessageBus | None",
-        warn: Callable[[str], None],
-    ) -> None:
-        self._local = local
-        self._policy = policy
-        self._bus = bus
-        self._warn = warn
+    def __init__(self, engine: "Engine", bus: "MessageBus | None") -> None:
+        self._engine, self._bus = engine, bus
+        self._local, self._warn = engine.local, engine.log.warning
         self._is_over = False
         self._unsubscribe: Callable[[], None] | None = None
         if bus is not None:
@@ -101,10 +77,10 @@ class BusServer:
             stage, fired = "validation", FiredEvent(event, correlation_id=correlation_id)
             fired = read_fired_event(event, input, correlation_id=correlation_id)
             stage = "planning"
-            self._policy.load()
+            self._engine.load()
             if required is not None:
-                digest = self._policy.get_policy_digest()
-                missing = self._policy.explain_missing(required)
+                digest = self._engine.get_policy_digest()
+                missing = self._engine.explain_missing(required)
         except Exception as error:
             failed = self._local.fail(error, stage, fired)
             return failure_response(correlation_id, failed.errors[0])
@@ -116,7 +92,7 @@ class BusServer:
                 # A denial stands even if the policy has changed.
                 stage = "execution"
                 _check_reviewed(answer)
-                if required is not None and self._policy.get_policy_digest() != digest:
+                if required is not None and self._engine.get_policy_digest() != digest:
                     raise PolicyChangedError("the hooks were replaced while they answered")
             stage = "response"
             response = success_response(correlation_id, answer.aggregated)

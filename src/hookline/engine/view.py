@@ -2,25 +2,19 @@
 happens if the engine itself fails."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from hookline._support.notices import warn
 from hookline.dialects import find_named_event, read_named_event
 from hookline.engine.engine import Engine, run_blocking
 from hookline.engine.executor import deny_failed
-from hookline.errors import describe
-from hookline.pipeline.answer import Answer, make_empty_answer, process_common_hook_output_fields
+from hookline.pipeline.answer import Answer, make_empty_answer
 from hookline.wire.events import EventName
 from hookline.wire.fired import Actor, FiredEvent, Original, make_fired_event
-from hookline.wire.results import FailureMeta, build_failure_envelope
 
 if TYPE_CHECKING:
-    from hookline.dialects.tools import ToolAlias
     from hookline.translate import HookTranslator
-    from hookline.wire.hooks import HookSource
 
 Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
 
@@ -113,6 +107,8 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
 
     async def settle(self, value: Any) -> Any:
         """Await what a callable returned, if it must be awaited."""
+        from inspect import isawaitable
+
         if not isawaitable(value):
             return value
         if not self.blocking:
@@ -126,11 +122,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     def fail(self, error: Exception, fired: FiredEvent | None, stage: str = "validation") -> Answer:
         """Warn, and return the answer to an event that could not be fired; it denies if a hook
         must answer."""
-        if not self.is_off():
-            return self.engine.fail(error, stage, fired)
-        warn(f"hooks did not run: {describe(error)}")
-        meta = FailureMeta(event_name=fired.event if fired is not None else None)
-        return process_common_hook_output_fields(build_failure_envelope(error, stage, meta), fired)
+        return self.engine.fail(error, stage, fired)
 
     def warn(self, message: str, kind: str = "") -> None:
         """Log a warning as the engine does."""
@@ -138,24 +130,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
-        return not self.is_off() and self.engine.may_answer(event, target)
-
-    def may_skip(self, *events: EventName | str, target: str = "") -> bool:
-        """True if these events need not be fired now: no hook would answer them, and the log does
-        not record events without hooks."""
-        try:
-            if self.engine.get_log().enabled:
-                return False
-        except Exception:
-            return False
-        return not any(self.may_answer(event, target) for event in events)
-
-    def is_off(self) -> bool:
-        """True if code or settings switch all hooks off; False if the settings cannot be read."""
-        try:
-            return self.engine.project.is_off()
-        except Exception:
-            return False
+        return self.engine.may_answer(event, target)
 
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked: settings, code or the
@@ -169,41 +144,3 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     def get_translator(self) -> "HookTranslator":
         """Return what reads and edits a model's requests and responses."""
         return self.engine.get_translator()
-
-    def names_of_hooks(self, *events: EventName) -> list[str]:
-        """Return the names of the hooks in force for these events in this process."""
-        try:
-            if self.engine.project.is_off():
-                return []
-            self.engine.load()
-            entries = self.engine.registry.get_all_hooks()
-        except Exception as error:
-            self.warn(f"cannot list the hooks: {describe(error)}")
-            return []
-        return [e.name for e in entries if e.event in events and e.enabled and e.trusted]
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """The session id and the working directory, as hooks read them."""
-        project, session_id = self.engine.project, self.session_id
-        return project.get_session_id() if session_id is None else session_id, project.working_dir
-
-    def find_tools(self) -> "Mapping[str, ToolAlias] | None":
-        """Return what the host's tools are in other dialects, None if it declares none."""
-        try:
-            return self.engine.project.get_tools()
-        except Exception:
-            # The first event reports it.
-            return None
-
-    def find_files(self, dialect: str) -> "list[tuple[HookSource, str]]":
-        """Return the settings files that have hooks of a dialect, each with its layer; plugins are
-        left out."""
-        try:
-            entries = self.engine.project.get_settings().entries
-        except Exception:
-            # The first event reports it.
-            return []
-        of_settings = (e for e in entries if not getattr(e.hook, "plugin_root", None))
-        found = {(e.source, e.file) for e in of_settings if e.file and e.hook.dialect == dialect}
-        return sorted(found)

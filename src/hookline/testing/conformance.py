@@ -19,7 +19,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hookline.contract import Config, HookEventHandler, HookSystem, tool_notification
+from hookline.calls.question import tool_notification
+from hookline.contract import Config, HookEventHandler, HookSystem
 from hookline.errors import HooklineError, TranslationError
 from hookline.hooktests.comparison import differences
 from hookline.hooktests.runs import replace_texts

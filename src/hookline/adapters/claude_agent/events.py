@@ -272,8 +272,14 @@ class Guard:
         these sources, or of all if None."""
         read = {"project", "local", "user"} if sources is None else {*sources}
         named = {HookSource.PROJECT: {"project", "local"}, HookSource.USER: {"user"}}
-        files = self._hooks.view.find_files("claude")
-        return [file for source, file in files if named.get(source, set()) & read]
+        try:
+            entries = self._hooks.view.engine.project.get_settings().entries
+        except Exception:
+            # The first event reports it.
+            return []
+        own = [e for e in entries if e.file and e.hook.dialect == "claude"]
+        files = {(e.source, e.file) for e in own if not getattr(e.hook, "plugin_root", None)}
+        return [file for source, file in sorted(files) if named.get(source, set()) & read]
 
     def must_block(self) -> bool:
         """True if whatever hooks could not see or decide must be blocked, also when hookline itself

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hookline._support.notices import warn
+from hookline.calls.question import tool_notification
 from hookline.calls.tool import ConfirmationRequest, FollowingTool, ToolInput
-from hookline.contract import tool_notification
 from hookline.dialects.matcher import Match
 from hookline.errors import describe
 from hookline.hooks import Face, Hooks

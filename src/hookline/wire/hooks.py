@@ -151,7 +151,7 @@ class HttpHook(HookConfig, frozen=True, kw_only=True):
 
 
 class PromptHook(HookConfig, frozen=True, kw_only=True):
-    """A hook that is a question to a model. In Claude's dialect a "no" ends the turn; with
+    """A hook that is a question to a model. In another dialect a "no" may end the turn; with
     ``continue_on_block`` it only denies the event."""
 
     type: ClassVar[str] = "prompt"

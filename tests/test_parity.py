@@ -95,7 +95,7 @@ async def test_hooks_read_the_same_bytes_whichever_way_they_are_called(
 
 @pytest.mark.requirement("DELTA-HEVT-001", "DELTA-HBUS-002", "DELTA-HAPP-001")
 @pytest.mark.parametrize("kind", list(HOOKS)[1:])
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_callers_get_the_same_answer_whichever_way_they_call(
     project: Project, firing: Firing, kind: str
 ) -> None:
@@ -107,7 +107,7 @@ async def test_callers_get_the_same_answer_whichever_way_they_call(
 
 
 @pytest.mark.requirement("DELTA-HFAIL-003")
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_no_match_is_the_same_empty_success_whichever_way_one_calls(
     project: Project, firing: Firing
 ) -> None:

@@ -117,7 +117,7 @@ async def test_what_a_hook_does_to_its_input_nobody_else_sees(
 
 
 @pytest.mark.requirement("DELTA-HFAIL-003", "DELTA-HPAY-003")
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_an_event_without_hooks_is_an_empty_success_and_nothing_is_awaited(
     tmp_path: Path, firing: Firing
 ) -> None:
@@ -190,7 +190,7 @@ async def test_an_exception_of_an_in_process_hook_is_that_hooks_failure(
 
 
 @pytest.mark.requirement("DELTA-HAPP-001", "DELTA-HAPP-002", "INV-4")
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_stop_message_and_suppression_mean_the_same_on_every_event(
     tmp_path: Path, firing: Firing
 ) -> None:

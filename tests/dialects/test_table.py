@@ -21,7 +21,7 @@ from hookline.wire.events import EVENTS, HookEventName
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> ForeignDialect:
     row = Row("tests.dialects.toy", "Toy", "TOY_PROJECT_DIR", ".toy")
-    monkeypatch.setitem(ROWS, "toy", row)  # type: ignore[arg-type]
+    monkeypatch.setitem(ROWS, "toy", row)
     monkeypatch.delitem(DIALECTS, "toy", raising=False)
     return load_foreign("toy")
 

@@ -79,7 +79,7 @@ async def test_remote_hooks_read_the_same_bytes_as_those_here(
 
 
 @pytest.mark.parametrize("kind", list(HOOKS)[1:])
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_remote_answers_are_those_of_firing_here(
     project: Project, bus: NatsMessageBus, firing: Firing, kind: str
 ) -> None:
@@ -140,7 +140,7 @@ def test_what_is_sent_shows_hooks_exactly_what_is_at_hand(request: Json, respons
         ("local", "ask", "the hooks here run instead"),
     ],
 )
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_what_an_outage_means_is_configured_and_told(
     tmp_path: Path, bus: NatsMessageBus, firing: Firing, meaning: Any, decision: Any, word: str
 ) -> None:

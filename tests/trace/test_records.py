@@ -78,7 +78,7 @@ async def test_each_hook_leaves_a_record_of_everything_about_it(
 
 
 @pytest.mark.requirement("DELTA-HTEL-002")
-@pytest.mark.parametrize("events", ONE_EACH, ids=label)
+@pytest.mark.parametrize("firing", ONE_EACH, ids=label)
 async def test_each_event_leaves_one_summary_also_when_nothing_matched(
     tmp_path: Path, records: Records, firing: Firing
 ) -> None:

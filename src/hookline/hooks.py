@@ -251,7 +251,7 @@ class Face:
         True; without it ``ask`` blocks the call. ``run_other(name, input)`` runs a tool that a
         hook requests as a tail call; without it only wrapped tools can be requested. ``call_id``
         is the id of the model's tool call, for hooks that read it. If the tool raises, AfterTool
-        is fired and the exception goes on to the caller.
+        is fired and the exception goes on to the caller, with what hooks add in its message.
         """
         outcome = await run_call(
             self._heard,

@@ -66,7 +66,7 @@ _SET_FOR_PLUGINS: dict[str, str] = {
 _SET_FOR_CLAUDE: dict[str, str] = {
     "CLAUDECODE": "`1`, as in Claude Code.",
     "CLAUDE_CODE_SESSION_ID": "The session.",
-    "CLAUDE_CODE_ENTRYPOINT": "`hookline`: nobody sits at Claude Code's terminal.",
+    "CLAUDE_CODE_ENTRYPOINT": "`sdk-py`: an agent of yours runs, and nobody sits at a terminal.",
 }
 _SET_SOMETIMES: dict[str, str] = {
     "CLAUDE_ENV_FILE": "A file for `export NAME=value` lines, which become the `exports` of the "
@@ -99,7 +99,13 @@ def render() -> str:
         "Hooks of an extension:",
         _show(tell(_made(source=HookSource.EXTENSIONS), _SET_FOR_EXTENSIONS, of="the variable")),
         "Hooks of a plugin of Claude Code's:",
-        _show(tell(_made(plugin_root="/p", plugin_data="/d"), _SET_FOR_PLUGINS, of="the variable")),
+        _show(
+            tell(
+                _made(plugin_root="/p", plugin_data="/d", dialect="claude"),
+                _SET_FOR_PLUGINS,
+                of="the variable",
+            )
+        ),
         "Hooks of Claude Code's settings; nothing that begins with `OTEL_` is inherited:",
         _show(tell(_made_for_claude(), _SET_FOR_CLAUDE, of="the variable")),
         "Where there is need for them:",

@@ -138,7 +138,6 @@ def check_conditions(checked: Checked) -> Iterator[Finding]:
 def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     """True if the matcher picks the tool of a rule, or picks no known tool."""
     from hookline.dialects.claude.rules import Rule, covers
-    from hookline.dialects.claude.tools import claude_names
 
     if tool.startswith(("mcp__", "*")):
         return True
@@ -146,7 +145,8 @@ def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
         picked = [host for host in checked.tools if site.entry.matches(host)]
     except MatchTimeout:
         return True
-    named = (claude_names(host, tools=checked.tools) for host in picked)
+    dialect = load_foreign(site.file.dialect.name)
+    named = (dialect.names_of_tool(host, checked.tools) for host in picked)
     return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in named)
 
 

@@ -22,6 +22,7 @@ from hookline.check.matchers import (
     report_unmatched,
 )
 from hookline.check.material import Checked, find_definitions
+from hookline.dialects import ForeignDialect, load_foreign
 from hookline.dialects.matcher import Match
 from hookline.settings.jsonc import Path
 from hookline.wire.events import EVENTS, EventSpec
@@ -43,7 +44,6 @@ _TRIGGERS: Mapping[str, tuple[str, ...]] = {
 }
 # Triggers that never occur in our hosts.
 _NEVER_HERE = {"SessionStart": "fork", "SessionEnd": "resume"}
-_NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 
 
 def check_claude_matchers(checked: Checked) -> Iterator[Finding]:
@@ -57,12 +57,12 @@ def check_claude_matchers(checked: Checked) -> Iterator[Finding]:
             if event is None or not isinstance(text, str) or not is_text or len(text) > LONGEST:
                 continue
             matches, problem = file.dialect.compile_matcher(event, text, checked.tools)
-            spec = EVENTS[event]
+            spec, dialect = EVENTS[event], load_foreign(file.dialect.name)
             verdict = _judge_form(text, key, spec, problem)
             if verdict is None and key in _TRIGGERS:
-                verdict = _judge_trigger(text, key, matches)
+                verdict = _judge_trigger(text, key, matches, dialect)
             elif verdict is None and spec.search:
-                verdict = _judge_tools(text, matches, checked)
+                verdict = _judge_tools(text, matches, checked, dialect)
                 if verdict is None and _matches_no_tool(text, matches, checked):
                     strange.append(((*path, "matcher"), text))
             if verdict is not None:
@@ -105,10 +105,11 @@ def _judge_file_name(text: str, severity: Severity) -> Verdict:
     return Verdict("matcher-file", severity, what, 'name the files in the hook: "if": "Edit(*.py)"')
 
 
-def _judge_trigger(text: str, key: str, matches: Match) -> Verdict | None:
+def _judge_trigger(text: str, key: str, matches: Match, dialect: ForeignDialect) -> Verdict | None:
     known = _TRIGGERS[key]
     here = [word for word in known if word != _NEVER_HERE.get(key)]
-    unknown = [word for word in _split_names(text) if word not in known]
+    words = dialect.names_in_matcher(text) or ()
+    unknown = [word for word in words if word not in known]
     one = only_one(unknown[0], known) if len(unknown) == 1 else None
     remedy = ask_which(unknown[0], known) if unknown else ""
     remedy = remedy or f"the triggers are {', '.join(here)}"
@@ -132,13 +133,14 @@ def _matches_no_tool(text: str, matches: Match, checked: Checked) -> bool:
     return "mcp" not in text and not any(does_match(matches, host) for host in hosts)
 
 
-def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
-    from hookline.dialects.claude.tools import CLAUDE_NAMES, claude_names
+def _judge_tools(
+    text: str, matches: Match, checked: Checked, dialect: ForeignDialect
+) -> Verdict | None:
     from hookline.dialects.tools import split_mcp_name
 
-    words, tools = _split_names(text), checked.tools
-    hosts = (name for host in tools for name in claude_names(host, tools=tools))
-    known = dict.fromkeys([*CLAUDE_NAMES, *hosts, *checked.declared])
+    words, tools = dialect.names_in_matcher(text) or (), checked.tools
+    hosts = (name for host in tools for name in dialect.names_of_tool(host, tools))
+    known = dict.fromkeys([*dialect.tool_names(), *hosts, *checked.declared])
     for word in words:
         if word.startswith("mcp__") and split_mcp_name(word) is None:
             what = f"no tool is called {word!r}: a list has whole names"
@@ -156,7 +158,7 @@ def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
         return None
     if re.match(OF_FILES, text):
         return _judge_file_name(text, Severity.WARNING)
-    claudes = [name for name in CLAUDE_NAMES if does_match(matches, name) or name in words]
+    claudes = [name for name in dialect.tool_names() if does_match(matches, name) or name in words]
     if claudes:
         tool = claudes[0]
         what = f"{text!r} matches no declared tool: this host declares none as {tool}"
@@ -170,10 +172,3 @@ def _judge_tools(text: str, matches: Match, checked: Checked) -> Verdict | None:
             meant = replace_word(text, word, one)
             return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
     return None
-
-
-def _split_names(text: str) -> list[str]:
-    """Split a list of names; no names for an expression."""
-    if _NAME_LIST.fullmatch(text) is None:
-        return []
-    return [word for each in re.split("[|,]", text) if (word := each.strip())]

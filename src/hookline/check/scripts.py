@@ -13,6 +13,7 @@ import msgspec
 from hookline._support.files import open_regular
 from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Severity, UnixLineEnds
 from hookline.check.material import Checked, CommandSite
+from hookline.dialects import ROWS
 from hookline.shell.programs import (
     Started,
     argv_of,
@@ -138,9 +139,9 @@ def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> t
     # Only what a shell interprets: a script around `make` would hide that it is open.
     if plain_words(command, {}) is not None:
         return ()
-    is_claude = hook.dialect == "claude"
-    own = ".claude/hooks" if is_claude else ".hookline/hooks"
-    has_folder = not is_claude and os.path.isdir(os.path.join(checked.project_dir, "hooks"))
+    row = ROWS.get(hook.dialect)
+    own = ".hookline/hooks" if row is None else f"{row.folder}/hooks"
+    has_folder = row is None and os.path.isdir(os.path.join(checked.project_dir, "hooks"))
     folder = "hooks" if has_folder else own
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in hook.name).strip("-")[:40]
     names = (f"{folder}/{stem or 'hook'}{number}.sh" for number in ("", *range(2, 100)))
@@ -154,7 +155,7 @@ def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> t
     )
     # Bare in a command each of these is one word; in a script it takes quotes.
     text = f"#!/usr/bin/env bash\n{quote_variables(command, [*variables, *hook.env])}\n"
-    written = f'"$CLAUDE_PROJECT_DIR"/{name}' if is_claude else name
+    written = name if row is None else f'"${row.project_variable}"/{name}'
     script = os.path.join(os.path.realpath(checked.project_dir), name)
     replaced = site.file.replace_value((*site.raw.path, "command"), written)
     return (NewScript(script, text), *replaced) if replaced else ()
@@ -173,7 +174,7 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
         elif (
             asked is None
             and is_python
-            and not site.file.is_claude
+            and site.hook.dialect not in ROWS
             and _why_cold(site, checked) is None
         ):
             missing.setdefault(site.file.path, []).append(site)

@@ -207,8 +207,8 @@ class ForeignDialect(Dialect, Protocol):
         """Show a call in this dialect's words in the host's; raises AmbiguousInputError."""
         ...
 
-    def may_name_mcp_tools(self, matcher: object) -> bool:
-        """True if a matcher may pick an MCP server's tool by a name that its host does not use."""
+    def names_in_matcher(self, matcher: object) -> tuple[str, ...] | None:
+        """Return the names that a matcher lists; None for an expression, and for no matcher."""
         ...
 
 

@@ -43,6 +43,12 @@ def narrow_plan(plan: HookExecutionPlan, document: EventDocument) -> HookExecuti
     return msgspec.structs.replace(plan, hooks=tuple(hooks)) if hooks else None
 
 
+def _may_name_mcp_tools(entry: HookRegistryEntry) -> bool:
+    """True if a matcher may pick an MCP server's tool by a name that its host does not use."""
+    names = load_foreign(entry.hook.dialect).names_in_matcher(entry.matcher)
+    return names is None or any("mcp__" in name for name in names)
+
+
 class HookPlanner:
     """Plans events over a registry's hooks; ``warn`` is called for matchers that take too long,
     and ``why_untrusted`` says why a required hook may not run any more."""
@@ -134,7 +140,7 @@ class HookPlanner:
             entry.enabled
             and entry.hook.dialect_event
             and EVENTS[event].search
-            and load_foreign(entry.hook.dialect).may_name_mcp_tools(entry.matcher)
+            and _may_name_mcp_tools(entry)
             for entry in snapshot.by_event.get(event, ())
         )
 

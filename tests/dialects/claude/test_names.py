@@ -310,11 +310,10 @@ def test_a_plan_is_made_for_both_names_of_a_tool_and_kept_for_both() -> None:
     assert not planner.may_match(HookEventName.AFTER_TOOL, "drop")
 
 
-def test_only_a_list_without_tools_of_servers_cannot_pick_one() -> None:
-    assert not CLAUDE.may_name_mcp_tools("Edit|Write")
-    assert CLAUDE.may_name_mcp_tools("Edit|mcp__db__drop")
-    assert CLAUDE.may_name_mcp_tools("__drop$")
-    assert CLAUDE.may_name_mcp_tools(None)
+def test_a_list_has_names_and_an_expression_has_none() -> None:
+    assert CLAUDE.names_in_matcher("Edit|Write, Read") == ("Edit", "Write", "Read")
+    assert CLAUDE.names_in_matcher("__drop$") is None
+    assert CLAUDE.names_in_matcher(None) is None
 
 
 @pytest.mark.parametrize(

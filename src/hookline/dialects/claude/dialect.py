@@ -66,7 +66,7 @@ _NOT_RUN_HERE = {
 # A sub-agent has SubagentStart and SubagentStop in their place.
 _OF_MAIN_AGENT = frozenset({"UserPromptSubmit", "Stop", "SessionStart", "SessionEnd"})
 # A matcher that is a list of names, not an expression.
-NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
+_NAME_LIST = re.compile(r"[A-Za-z0-9_\- ,|]*")
 # Their matchers are lists of fewer characters.
 _WORD_LIST = re.compile(r"[A-Za-z0-9_|]*")
 _WORD_EVENTS = frozenset({ClaudeEventName.FILE_CHANGED, ClaudeEventName.STOP_FAILURE})
@@ -209,8 +209,8 @@ class ClaudeDialect:
         if text in (None, "", "*") or spec.target is None:
             return _match_all, None
         is_words = event in _WORD_EVENTS
-        if (_WORD_LIST if is_words else NAME_LIST).fullmatch(text):
-            names = {name.strip() for name in re.split("[|,]", text)} - {""}
+        if (_WORD_LIST if is_words else _NAME_LIST).fullmatch(text):
+            names = {*_split_names(text)}
             if not names:
                 return _match_all, _report_matcher(
                     f"{text!r} names nothing" if text.strip() else "is blank"
@@ -223,10 +223,11 @@ class ClaudeDialect:
         # A negative expression must not match by one of the tool's other names.
         return _compare_names(event, test, tools, by_first="(?!" in text or "(?<!" in text), None
 
-    def may_name_mcp_tools(self, matcher: object) -> bool:
-        """True for an expression, and for a list with such a name."""
-        is_list = isinstance(matcher, str) and NAME_LIST.fullmatch(matcher) is not None
-        return not is_list or "mcp__" in str(matcher)
+    def names_in_matcher(self, matcher: object) -> tuple[str, ...] | None:
+        """Split a list of exact names."""
+        if not isinstance(matcher, str) or _NAME_LIST.fullmatch(matcher) is None:
+            return None
+        return tuple(_split_names(matcher))
 
     def applies(self, hook: HookConfig, document: EventDocument) -> bool:
         """Decide by the hook's ``if``, by whether the tool failed, and by whether a sub-agent fires
@@ -310,6 +311,10 @@ class ClaudeDialect:
         if hook.dialect_event == "PreCompact":
             return {"hookSpecificOutput": {"keepHistory": True, "userMessage": message}}
         return {"decision": "deny", "reason": message}
+
+
+def _split_names(text: str) -> list[str]:
+    return [name for each in re.split("[|,]", text) if (name := each.strip())]
 
 
 def _match_all(_name: str) -> bool:

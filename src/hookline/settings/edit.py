@@ -424,7 +424,8 @@ def disable(place: Place, name: str) -> Updated:
             return {}
         # One list is easier to keep in view than two.
         is_newer = len(lists) == 1 and not isinstance(found[0], list)
-        return {"hooksConfig" if is_newer else "hooks": {"disabled": [name]}}
+        section, listed = DISABLED_NAMES[is_newer]
+        return {str(section): {listed: [name]}}
 
     return add_to_settings(place.file, missing, backup=False)
 

@@ -7,6 +7,7 @@ them; ``check`` and ``list`` say so.
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 
 from hookline._support.problem import Problem
@@ -50,8 +51,8 @@ def _find_folder(file: str) -> str | None:
 def _list_texts(folder: str) -> Iterator[str]:
     """Yield the texts of a folder: a skill is a folder of its own, which may be a link."""
     if os.path.basename(folder) == "skills":
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        yield from (os.path.join(folder, name, "SKILL.md") for name in names)
+        with suppress(OSError):
+            yield from (os.path.join(folder, n, "SKILL.md") for n in sorted(os.listdir(folder)))
         return
     for directory, below, names in os.walk(folder):
         below.sort()

@@ -25,8 +25,9 @@ from hookline.hooktests.comparison import (
 from hookline.hooktests.runs import name_places
 from hookline.pipeline.answer import Answer, result_document
 from hookline.settings.jsonc import MAX_BYTES
-from hookline.trace.events import Assembler
+from hookline.trace.events import read_entries
 from hookline.trace.log import TraceLog
+from hookline.trace.queries import find_entry
 from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName, narrow_event
 from hookline.wire.fired import read_fired_event
@@ -176,24 +177,14 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
 
 
 def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:
-    """Read the event of that id, or of the only id that begins so; raises HookTestError."""
-    log, assembler = TraceLog(trace_file), Assembler()
+    """Read the event of that id, or of the only id that begins so; raises HooklineError."""
+    log = TraceLog(trace_file)
     try:
-        events = (assembler.add(record) for record in log.poll())
-        found = [event for event in events if event is not None and event.id.startswith(id)]
+        traced = find_entry(read_entries(log.poll()), id).event
     finally:
         log.close()
-    exact = [event for event in found if event.id == id]
-    if len(found) > 1 and not exact:
-        raise HookTestError(
-            f"{len(found)} events of the trace begin with {id}; give more of the id"
-        )
-    if not found:
-        raise HookTestError(
-            f"the trace has no event {id!r}; hookline trace lists its events, "
-            "and HOOKLINE_TRACE=1 records them"
-        )
-    traced = exact[0] if exact else found[0]
+    if not traced.complete:
+        raise HookTestError(f"the trace has only a part of {traced.id}; record another event")
     if not isinstance(traced.input, dict):
         raise HookTestError(f"no hook ran on {traced.id}, so its input is not in the trace")
     if _is_clipped(traced.input) or _is_clipped(traced.output):

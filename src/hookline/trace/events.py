@@ -1,6 +1,6 @@
 """Puts a fired event together from the records that its hooks and the engine wrote."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -235,14 +235,12 @@ class Assembler:
         left, self._open = self._open, {}
         return [Entry(records, None) for records in left.values()]
 
-    def add(self, record: Record) -> TracedEvent | None:
-        """Take a record; return the event that it completes, if any."""
-        entry = self.gather(record)
-        return None if entry is None else entry.event
 
-    def unfinished(self) -> list[TracedEvent]:
-        """Return the events without an end, and forget them."""
-        return [entry.event for entry in self.gather_rest()]
+def read_entries(records: Iterable[Record]) -> Iterator[Entry]:
+    """Yield the entries that records make up, those without an end last."""
+    assembler = Assembler()
+    yield from filter(None, map(assembler.gather, records))
+    yield from assembler.gather_rest()
 
 
 def _read_fields(payload: Any) -> dict[str, Any]:

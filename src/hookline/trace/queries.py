@@ -71,6 +71,19 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def find_entry(entries: Iterable[Entry], id: str) -> Entry:
+    """Return the entry of an id, or of the only id that begins so; raises HooklineError."""
+    found = {entry.id: entry for entry in entries if entry.id.startswith(id)}
+    if id in found or len(found) == 1:
+        return found.get(id) or next(iter(found.values()))
+    if not found:
+        raise HooklineError(
+            f"there is no event {id} in the log; `hookline trace` lists the newest by id"
+        )
+    ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
+    raise HooklineError(f"{id} is the beginning of {ids}; write more of it")
+
+
 def slowest(event: TracedEvent) -> float:
     """Return how long the slowest hook took, in milliseconds."""
     return max((run.duration_ms for run in event.hooks), default=0.0)

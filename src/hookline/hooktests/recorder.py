@@ -94,7 +94,7 @@ def recorded_test(
         # The user has seen these warnings already.
         with heard_warnings():
             changes = _read_model_changes(answer)
-        said = {
+        words = {
             "reason": reason if answer.decision != "allow" else None,
             "context": answer.context,
             "tool_input": specific.get("tool_input"),
@@ -107,8 +107,8 @@ def recorded_test(
             "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
         }
         # An empty list of tools means that the model may call none.
-        given = {word: value for word, value in said.items() if value or word == "tools"}
-        expect = {"decision": answer.decision, **given}
+        expected = {word: value for word, value in words.items() if value or word == "tools"}
+        expect = {"decision": answer.decision, **expected}
     names = {field: name for name, field in SHORT_FIELDS.items()}
     rest = {field: value for field, value in payload.items() if field not in names}
     test = {
@@ -193,9 +193,9 @@ def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBe
     translator = Config().get_translator()
     payload = {name: value for name, value in traced.input.items() if name not in _BASE_FIELDS}
     cwd = traced.input.get("cwd")
-    said = traced.output if isinstance(traced.output, dict) else None
+    output = traced.output if isinstance(traced.output, dict) else None
     fired = read_fired_event(event, payload)
-    answer = Answer.read(fired, said, ModelCall(translator, payload.get("llm_request")))
+    answer = Answer.read(fired, output, ModelCall(translator, payload.get("llm_request")))
     ends = {
         run.hook: {name: end for name in _ENDS if (end := getattr(run, name)) is not None}
         for run in traced.hooks

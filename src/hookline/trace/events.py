@@ -114,14 +114,14 @@ class Entry:
     @cached_property
     def hooks(self) -> tuple[HookRun, ...]:
         """Each hook's part."""
-        given, warnings = _read_fields(self._input), self._warnings
+        payload, warnings = _read_fields(self._input), self._warnings
         is_sequential = self._batch is not None and self._batch.sequential
         runs: list[HookRun] = []
         start = 0.0
         for record in self._records:
             if record.kind != "hook":
                 continue
-            word, why, effects = describe_run(record, given)
+            word, why, effects = describe_run(record, payload)
             run = HookRun(
                 hook=record.hook,
                 type=record.type,
@@ -194,9 +194,9 @@ class Entry:
             return "no hook", (), None
         else:
             # The end of the event was never written, so the effects are those of its hooks.
-            made = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
-            effects = tuple([word for word in EFFECTS if word in made]) if made else ()
-            reason = made[effects[0]] or None if effects else None
+            reasons = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
+            effects = tuple([word for word in EFFECTS if word in reasons]) if reasons else ()
+            reason = reasons[effects[0]] or None if effects else None
         return (effects[0] if effects else "allowed"), effects, reason
 
     @property
@@ -247,8 +247,8 @@ def _read_fields(payload: Any) -> dict[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
-def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> HookPart:
-    """Return a hook's part in its event, from the record of its run; ``given`` is its input."""
+def describe_run(record: Record, payload: Mapping[str, Any] | None = None) -> HookPart:
+    """Return a hook's part in its event, from the record of its run; ``payload`` is its input."""
     if record.started:
         return HookPart("started", "", ())
     event = find_event(record.event)
@@ -258,7 +258,7 @@ def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> Hook
     return describe_hook(
         event,
         record.output if isinstance(record.output, dict) else None,
-        _read_fields(record.input) if given is None else given,
+        _read_fields(record.input) if payload is None else payload,
         failed=record.failed,
         exit_code=record.exit_code,
         signal=record.signal,

@@ -100,15 +100,15 @@ def is_within(payload: object, directory: str) -> bool:
 def moment(text: str, *, now: datetime) -> str:
     """Read a time as people write it (``10m``, ``2 days ago``, ``yesterday``, ``14:30``,
     ``2026-03-01``); return it as the log writes it. A day begins at local midnight."""
-    said = " ".join(text.lower().split())
+    words = " ".join(text.lower().split())
     try:
-        if ago := _AGO.fullmatch(said):
+        if ago := _AGO.fullmatch(words):
             number = 1.0 if ago[1].startswith("a") else float(ago[1])
             try:
                 time = now - timedelta(**{_UNITS[ago[2][0]]: number})
             except OverflowError:
                 return ""
-        elif said and (clock := _CLOCK.fullmatch(said)):
+        elif words and (clock := _CLOCK.fullmatch(words)):
             day = now.astimezone().date() - timedelta(days=_DAYS[clock[1] or "today"])
             time = datetime.fromisoformat(f"{day}T{clock[2] or '00:00':0>5}")
         else:

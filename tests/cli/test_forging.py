@@ -12,7 +12,7 @@ import pytest
 from hookline._support.notices import warn
 from hookline.bus import InProcessMessageBus
 from hookline.bus.messages import MessageBusType
-from hookline.trace.events import Assembler
+from hookline.trace.events import read_entries
 from hookline.trace.html import page
 from hookline.trace.log import TraceLog
 from hookline.trace.records import default_trace_file
@@ -119,8 +119,8 @@ def test_a_trace_shows_no_forged_line(call: tuple[str, ...]) -> None:
 def test_the_page_of_a_trace_shows_what_would_turn_its_text_around(tmp_path: Path) -> None:
     run = ran("turned\u202eor", stderr="\u2066x")
     written(tmp_path / "trace.jsonl", fired("evil22", "14:00:00", "BeforeTool", run))
-    log, assembler = TraceLog(tmp_path / "trace.jsonl"), Assembler()
-    events = [event for record in log.poll() if (event := assembler.add(record))]
+    log = TraceLog(tmp_path / "trace.jsonl")
+    events = [entry.event for entry in read_entries(log.poll())]
     log.close()
     shown = page(events, total=1).decode()
     assert not re.search("[\u202e\u2066]", shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hookline.trace.events import Assembler, TracedEvent
+from hookline.trace.events import Assembler, TracedEvent, read_entries
 from hookline.trace.log import Record, TraceLog, read_record
 from hookline.trace.records import DebugLogger, JsonLinesSink
 from hookline.wire import codec
@@ -17,10 +17,10 @@ from tests.trace.logs import DENIED, Json, fired, ran, session, warned
 
 
 def read(path: Path) -> list[TracedEvent]:
-    log, assembler = TraceLog(path), Assembler()
-    events = [assembler.add(record) for record in log.poll()]
+    log = TraceLog(path)
+    events = [entry.event for entry in read_entries(log.poll())]
     log.close()
-    return [event for event in events if event is not None]
+    return events
 
 
 def records(*events: list[Json]) -> list[Record]:
@@ -29,9 +29,7 @@ def records(*events: list[Json]) -> list[Record]:
 
 
 def assembled(*events: list[Json]) -> list[TracedEvent]:
-    assembler = Assembler()
-    found = [assembler.add(record) for record in records(*events)]
-    return [*filter(None, found), *assembler.unfinished()]
+    return [entry.event for entry in read_entries(records(*events))]
 
 
 async def test_a_fired_event_is_read_back_with_all_its_hooks_said(project: Project) -> None:
@@ -193,18 +191,23 @@ def test_a_warning_whose_event_has_no_end_is_told_with_the_event() -> None:
 
 
 def test_a_record_of_an_unknown_kind_is_passed_over() -> None:
-    [unknown] = records([{"kind": "later", "time": "2026-03-01T10:00:00Z", "id": "aaaaaa"}])
-    assembler = Assembler()
-    assert assembler.add(unknown) is None
-    assert assembler.unfinished() == []
+    assert assembled([{"kind": "later", "time": "2026-03-01T10:00:00Z", "id": "aaaaaa"}]) == []
 
 
 def test_events_without_an_end_are_given_out_once() -> None:
     assembler = Assembler()
     for record in records(session()[2][:-1]):
-        assert assembler.add(record) is None
-    assert [event.id for event in assembler.unfinished()] == ["block2"]
-    assert assembler.unfinished() == []
+        assert assembler.gather(record) is None
+    assert [entry.id for entry in assembler.gather_rest()] == ["block2"]
+    assert assembler.gather_rest() == []
+
+
+def test_events_that_wait_for_their_end_are_let_go_when_there_are_too_many() -> None:
+    began = [fired(f"{n:06}", "10:00:00", "BeforeTool", ran("h"))[0] for n in range(1100)]
+    assembler = Assembler()
+    left = [assembler.gather(record) for record in records(began)]
+    assert [entry.id for entry in left if entry is not None] == [f"{n:06}" for n in range(100)]
+    assert len(assembler.gather_rest()) == 1000
 
 
 def test_without_an_end_the_first_hook_of_the_strongest_effect_gives_the_reason() -> None:

@@ -48,11 +48,11 @@ def write_commands(findings: Sequence[Finding], root: str) -> Iterator[str]:
             "col": str(finding.column),
             "title": f"hookline {finding.kind}",
         }
-        said = ",".join(
+        fields = ",".join(
             f"{name}={_escape(value).replace(':', '%3A').replace(',', '%2C')}"
             for name, value in properties.items()
         )
-        yield f"::{_COMMANDS[finding.severity]} {said}::{_escape(finding.text)}"
+        yield f"::{_COMMANDS[finding.severity]} {fields}::{_escape(finding.text)}"
 
 
 def _escape(text: str) -> str:

@@ -119,8 +119,8 @@ def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
     error = _run_parser([shell, *options], script.path)
     if error is None:
         return
-    line, said = error
-    what = f"{name} cannot parse this, so the script exits with 2, which blocks: {said}"
+    line, message = error
+    what = f"{name} cannot parse this, so the script exits with 2, which blocks: {message}"
     found = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
     yield msgspec.structs.replace(found, file=script.path, line=line, column=1)
 
@@ -173,14 +173,14 @@ def _parse_python(script: Script) -> Iterator[Finding]:
             compile(script.content, script.path, "exec", dont_inherit=True)
         return
     except SyntaxError as error:
-        said, line, column = error.msg, error.lineno or 1, error.offset or 1
+        message, line, column = error.msg, error.lineno or 1, error.offset or 1
     except (ValueError, RecursionError, MemoryError) as error:
-        said, line, column = str(error) or type(error).__name__, 1, 1
-    what, severity = f"Python cannot parse this: {said}", Severity.ERROR
+        message, line, column = str(error) or type(error).__name__, 1, 1
+    what, severity = f"Python cannot parse this: {message}", Severity.ERROR
     program = script.started.program_file
     if program is None or os.path.realpath(program) != os.path.realpath(sys.executable):
         # A newer Python may be able to parse it.
         version = ".".join(map(str, sys.version_info[:2]))
-        what, severity = f"Python {version} cannot parse this: {said}", Severity.WARNING
+        what, severity = f"Python {version} cannot parse this: {message}", Severity.WARNING
     found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
     yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))

@@ -63,7 +63,7 @@ def run(options: Options, screen: Screen) -> int:
     form = "json" if options.json else options.format or "text"
     checked = _read_settings(options)
     findings = check(checked)
-    made: dict[str, Change] = {}
+    by_file: dict[str, Change] = {}
     if options.fix or options.diff:
         import msgspec
 
@@ -73,8 +73,8 @@ def run(options: Options, screen: Screen) -> int:
             planned = changes(findings, checked)
             for change in planned:
                 # One change a file, from first to last.
-                first = made.get(change.file, change)
-                made[change.file] = msgspec.structs.replace(
+                first = by_file.get(change.file, change)
+                by_file[change.file] = msgspec.structs.replace(
                     change, before=first.before, mode_before=first.mode_before
                 )
                 if options.fix:
@@ -86,11 +86,11 @@ def run(options: Options, screen: Screen) -> int:
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
     if form == "json":
-        screen.document(_make_document(findings, checked, list(made.values()), done=options.fix))
+        screen.document(_make_document(findings, checked, list(by_file.values()), done=options.fix))
     elif form == "text":
-        _show(options, screen, findings, checked, list(made.values()))
+        _show(options, screen, findings, checked, list(by_file.values()))
     else:
-        for change in made.values():
+        for change in by_file.values():
             screen.note(*_describe(options, change))
         _write_report(form, screen, findings, checked)
     if _is_empty(checked):
@@ -107,10 +107,10 @@ def _show(
     screen: Screen,
     findings: Sequence[Finding],
     checked: Checked,
-    made: "Sequence[Change]",
+    changes: "Sequence[Change]",
 ) -> None:
     """Show the changes, the findings by file, and the summary."""
-    for change in made:
+    for change in changes:
         screen.line(*_describe(options, change))
         for line in _describe_lines(change):
             screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
@@ -262,13 +262,13 @@ def _show_summary(
         return
     looked_at = count(len(checked.files) + len(checked.broken), "file")
     verdict = ("no problems", "good")
-    said = [
+    totals = [
         (count(n, severity.value), severity) for severity, n in _count_by_severity(findings) if n
     ]
-    if said:
-        worst = said[0][1]
+    if totals:
+        worst = totals[0][1]
         role = _ROLES[worst] if worst is not Severity.HINT else "good"
-        verdict = (", ".join(text for text, _ in said), role)
+        verdict = (", ".join(text for text, _ in totals), role)
     screen.line(f"{count(len(checked.hooks), 'hook')} in {looked_at}: ", verdict)
     if not options.fix and not options.diff and any(finding.fixes for finding in findings):
         from hookline.check.fixes import is_fixable

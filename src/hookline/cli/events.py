@@ -57,17 +57,17 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
         is_event = isinstance(named, str) and _find_event(named) is not None
         remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {name}"
         raise InvalidPayloadError(name, f"hook_event_name is {named!r}; {remedy}")
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if options.tool is not None:
-        given["tool_name"] = options.tool
+        fields["tool_name"] = options.tool
     if options.tool_input is not None:
-        given["tool_input"] = _read_json(name, "--tool-input", options.tool_input)
-    if given and "tool_name" not in EVENTS[event].required:
+        fields["tool_input"] = _read_json(name, "--tool-input", options.tool_input)
+    if fields and "tool_name" not in EVENTS[event].required:
         what = "--tool and --tool-input are for BeforeTool and AfterTool, or those of Claude Code's"
         raise CommandError(f"{what}; {_suggest(name)}")
     if options.session_id is not None:
-        given["session_id"] = options.session_id
-    return {**payload, **given}
+        fields["session_id"] = options.session_id
+    return {**payload, **fields}
 
 
 def _is_name_of(named: object, event: EventName, name: str) -> bool:
@@ -111,11 +111,11 @@ def load_project(options: Options, *, warm: bool = False, **further: Any) -> Pro
 def tell_copies(screen: Screen, project: Project, *, json: bool) -> None:
     """Say in the first line that what runs is a reviewed copy, where the project's files or
     settings differ from it."""
-    kept = [each for each in project.get_settings().problems if each.kind == "guard-kept"]
-    if not kept:
+    copies = [each for each in project.get_settings().problems if each.kind == "guard-kept"]
+    if not copies:
         return
-    text = f"reviewed copies run, which differ from the project: {kept[0].message}"
-    text += f", and {count(len(kept) - 1, 'other')}" if len(kept) > 1 else ""
+    text = f"reviewed copies run, which differ from the project: {copies[0].message}"
+    text += f", and {count(len(copies) - 1, 'other')}" if len(copies) > 1 else ""
     text += "; --trust runs the project's files"
     if json:
         screen.warning(text)

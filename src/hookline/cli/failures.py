@@ -117,11 +117,11 @@ def _report(error: BaseException) -> int:
 
 def _say(text: str) -> None:
     screen = Screen(None, sys.stderr)
-    said, found, command = text.partition("; try: ")
+    message, found, command = text.partition("; try: ")
     if found and sys.stderr is not None and sys.stderr.isatty():
         # To be copied, so that it must not be wrapped between words.
         lines = break_command(command, width=terminal_width(sys.stderr) - 2)
-        screen.note(f"hookline: {said}; try:")
+        screen.note(f"hookline: {message}; try:")
         for line in lines:
             screen.note(f"  {line}")
     else:

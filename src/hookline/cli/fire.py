@@ -157,8 +157,8 @@ def _fire(options: Options, screen: Screen, project: Project, payload: dict[str,
 
     def show(answer: Answer) -> None:
         nonlocal status
-        told, heard[:] = [*heard], []
-        status = _tell(options, screen, project, fired, answer, told)
+        warnings, heard[:] = [*heard], []
+        status = _tell(options, screen, project, fired, answer, warnings)
         started = [result.hook.name for result in answer.results if result.started]
         if started and is_watched:
             screen.line((f"waiting for {', '.join(started)}", "faint"))
@@ -312,9 +312,9 @@ def _cut_warning(
         then.append("fix it where the worker runs")
     entries = project.get_settings().entries if is_here else ()
     places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
-    told = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
+    failure = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
     last = ": ".join(filter(None, (*places[:1], "; ".join(then))))
-    return f"{told}\n{last}" if last else told
+    return f"{failure}\n{last}" if last else failure
 
 
 def _find_why(answer: Answer) -> str:

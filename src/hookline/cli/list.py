@@ -292,6 +292,6 @@ def _make_rows(
         past = (datetime.now(UTC) - datetime.fromisoformat(outcome.time)).total_seconds()
         ago = (f"{count(int(past // size), unit)} ago" for size, unit in _UNITS if past >= size)
         reason = f": {outcome.reason}" if outcome.reason else ""
-        said = f"{next(ago, 'just now')}, {duration(outcome.duration_ms)}{reason}"
+        outcome_text = f"{next(ago, 'just now')}, {duration(outcome.duration_ms)}{reason}"
         word = (outcome.decision, TONES.get(outcome.decision, ""))
-        yield ("  last run", "faint"), word, (said, "faint")
+        yield ("  last run", "faint"), word, (outcome_text, "faint")

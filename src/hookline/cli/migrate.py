@@ -146,8 +146,8 @@ def _show_outcome(
     for update in written or ():
         if update.changed:
             verb = "made" if update.created else "changed"
-            kept = f"; as it was: {shown_path(update.backup)}" if update.backup else ""
-            screen.line((verb, "good"), f" {shown_path(update.file)}{kept}")
+            backup = f"; as it was: {shown_path(update.backup)}" if update.backup else ""
+            screen.line((verb, "good"), f" {shown_path(update.file)}{backup}")
     if written is None and any(target.new or target.disabled for target in plan.targets):
         screen.line("nothing was written; to do so: ", (again, "name"))
     elif plan.moves:

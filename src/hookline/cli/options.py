@@ -304,8 +304,8 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
                 given = word.partition("=")[0]
                 # One with a blank in it is an argument.
                 if given.startswith("--") and given not in known and " " not in given:
-                    told = [name for name, help in known.items() if help is not None]
-                    hint = did_you_mean(nearest(given, told)) or f"`{self.prog} --help` lists them"
+                    names = [name for name, help in known.items() if help is not None]
+                    hint = did_you_mean(nearest(given, names)) or f"`{self.prog} --help` lists them"
                     raise CommandError(f"{self.prog} has no option {given}; {hint}")
             return super().parse_known_args(args, namespace)
 
@@ -314,11 +314,11 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
     for option in (*verb.OPTIONS, *COMMON):
         key = option.one_of
         group = groups[key] = groups.get(key) or parser.add_mutually_exclusive_group()
-        said: dict[str, Any] = {"default": option.default}
+        arguments: dict[str, Any] = {"default": option.default}
         if not option.is_argument:
-            said |= {"dest": option.key, "required": option.required}
+            arguments |= {"dest": option.key, "required": option.required}
         if option.is_flag:
-            said |= {"action": "store_const", "const": option.means}
+            arguments |= {"action": "store_const", "const": option.means}
         else:
             further = {
                 "type": option.type,
@@ -328,6 +328,6 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
                 "const": option.means if option.count == "?" else None,
                 "action": "append" if option.again else "",
             }
-            said |= {word: it for word, it in further.items() if it}
-        group.add_argument(option.name, **said)
+            arguments |= {word: it for word, it in further.items() if it}
+        group.add_argument(option.name, **arguments)
     return parser

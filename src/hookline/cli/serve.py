@@ -82,7 +82,7 @@ def run(options: Options, screen: Screen) -> int:
     if not options.health > 0:
         raise CommandError(f"--health: {options.health:g} is not a time to wait; write more than 0")
     nats = load_nats()
-    names = [name for given in options.events or () for name in given.split(",") if name.strip()]
+    names = [name for text in options.events or () for name in text.split(",") if name.strip()]
     if options.events and not names:
         raise CommandError("--events: name at least one, or leave it out to serve all")
     serving = nats.ServingOptions(
@@ -137,9 +137,9 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
             return list(await bus.ask_workers())
 
     workers: list[WorkerStatus] = []
-    for said in asyncio.run(ask()):
+    for status in asyncio.run(ask()):
         try:
-            workers.append(msgspec.convert(said, WorkerStatus))
+            workers.append(msgspec.convert(status, WorkerStatus))
         except msgspec.ValidationError as error:
             # A worker of another version must not hide the others.
             warn(f"cannot read a worker's status, perhaps because its version differs: {error}")

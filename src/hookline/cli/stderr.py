@@ -104,9 +104,9 @@ def _find_python_trace(lines: Sequence[str]) -> list[str]:
     own = next((at for at in reversed(frames) if not _NOT_OWN.search(lines[at])), frames[-1])
     # The source line follows, unless the file was not found.
     source = lines[own + 1] if own + 1 < raised and own + 1 not in frames else ""
-    said = [line for line in lines[raised : raised + _EXCEPTION_LINES] if line.strip("- ")]
+    message = [line for line in lines[raised : raised + _EXCEPTION_LINES] if line.strip("- ")]
     frame = [lines[own].strip(), *([f"  {source.strip()}"] if source.strip() else [])]
-    return [said[0], *frame, *said[1:]]
+    return [message[0], *frame, *message[1:]]
 
 
 def _find_node_trace(lines: Sequence[str]) -> list[str]:
@@ -126,5 +126,5 @@ def _find_node_trace(lines: Sequence[str]) -> list[str]:
         # A syntax error has no frame in the script: the first line names the place.
         is_place = _NODE_PLACE.fullmatch(lines[0]) and not _NOT_OWN.search(lines[0])
         where = [lines[0], f"  {lines[1].strip()}"] if is_place else []
-    said = lines[start : min(start + _EXCEPTION_LINES, frames[0])]
-    return [said[0], *where, *said[1:]]
+    message = lines[start : min(start + _EXCEPTION_LINES, frames[0])]
+    return [message[0], *where, *message[1:]]

@@ -218,8 +218,8 @@ def show_given(answer: Answer, field: str) -> dict[str, Any]:
     """Return the ``llm_request`` or ``llm_response`` that hooks read."""
     is_request = field == "llm_request"
     show = _TRANSLATOR.to_hook_llm_request if is_request else _TRANSLATOR.to_hook_llm_response
-    given = None if answer.fired is None else answer.fired.field(field)
-    return _show_as_hooks_read(show, given) or {}
+    value = None if answer.fired is None else answer.fired.field(field)
+    return _show_as_hooks_read(show, value) or {}
 
 
 def _show_as_hooks_read(show: Callable[[Any], Any], value: Any) -> dict[str, Any] | None:
@@ -312,7 +312,7 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
     if expected_words.isdisjoint({"success", "errors", "results"}):
         named = test.expect.get("hooks", {})
         for error in answer.failures:
-            said = named.get(error.hook)
-            spoken_of = isinstance(said, Mapping) and not said.keys().isdisjoint(_ENDS)
+            ends = named.get(error.hook)
+            spoken_of = isinstance(ends, Mapping) and not ends.keys().isdisjoint(_ENDS)
             if error.hook is not None and not spoken_of:
                 yield Failure(message=error.message)

@@ -25,8 +25,9 @@ from hookline.hooktests.runs import name_places
 from hookline.pipeline.answer import Answer, result_document
 from hookline.pipeline.modelcall import ModelCall
 from hookline.settings.jsonc import MAX_BYTES
-from hookline.trace.events import Assembler
+from hookline.trace.events import read_entries
 from hookline.trace.log import TraceLog
+from hookline.trace.queries import find_entry
 from hookline.translate.choice import AnyTranslator
 from hookline.wire import codec
 from hookline.wire.events import EventName, HookEventName, narrow_event
@@ -93,7 +94,7 @@ def recorded_test(
         # The user has seen these warnings already.
         with heard_warnings():
             changes = _read_model_changes(answer)
-        said = {
+        words = {
             "reason": reason if answer.decision != "allow" else None,
             "context": answer.context,
             "tool_input": specific.get("tool_input"),
@@ -106,8 +107,8 @@ def recorded_test(
             "hooks": {hook: dict(end) for hook, end in ends.items() if "failed" in end},
         }
         # An empty list of tools means that the model may call none.
-        given = {word: value for word, value in said.items() if value or word == "tools"}
-        expect = {"decision": answer.decision, **given}
+        expected = {word: value for word, value in words.items() if value or word == "tools"}
+        expect = {"decision": answer.decision, **expected}
     names = {field: name for name, field in SHORT_FIELDS.items()}
     rest = {field: value for field, value in payload.items() if field not in names}
     test = {
@@ -176,24 +177,14 @@ def write_test(path: str, test: Mapping[str, Any], *, replace: bool) -> None:
 
 
 def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBefore:
-    """Read the event of that id, or of the only id that begins so; raises HookTestError."""
-    log, assembler = TraceLog(trace_file), Assembler()
+    """Read the event of that id, or of the only id that begins so; raises HooklineError."""
+    log = TraceLog(trace_file)
     try:
-        events = (assembler.add(record) for record in log.poll())
-        found = [event for event in events if event is not None and event.id.startswith(id)]
+        traced = find_entry(read_entries(log.poll()), id).event
     finally:
         log.close()
-    exact = [event for event in found if event.id == id]
-    if len(found) > 1 and not exact:
-        raise HookTestError(
-            f"{len(found)} events of the trace begin with {id}; give more of the id"
-        )
-    if not found:
-        raise HookTestError(
-            f"the trace has no event {id!r}; hookline trace lists its events, "
-            "and HOOKLINE_TRACE=1 records them"
-        )
-    traced = exact[0] if exact else found[0]
+    if not traced.complete:
+        raise HookTestError(f"the trace has only a part of {traced.id}; record another event")
     if not isinstance(traced.input, dict):
         raise HookTestError(f"no hook ran on {traced.id}, so its input is not in the trace")
     if _is_clipped(traced.input) or _is_clipped(traced.output):
@@ -202,9 +193,9 @@ def read_traced_event(id: str, *, trace_file: str | os.PathLike[str]) -> FiredBe
     translator = AnyTranslator()
     payload = {name: value for name, value in traced.input.items() if name not in _BASE_FIELDS}
     cwd = traced.input.get("cwd")
-    said = traced.output if isinstance(traced.output, dict) else None
+    output = traced.output if isinstance(traced.output, dict) else None
     fired = read_fired_event(event, payload)
-    answer = Answer.read(fired, said, ModelCall(translator, payload.get("llm_request")))
+    answer = Answer.read(fired, output, ModelCall(translator, payload.get("llm_request")))
     ends = {
         run.hook: {name: end for name in _ENDS if (end := getattr(run, name)) is not None}
         for run in traced.hooks

@@ -79,10 +79,10 @@ class Background:
         # The caller may change the payload once the event is over.
         known = {name: document.encoded(name) for name in {"native", hook.dialect}}
         payload = codec.decode(known["native"])
-        kept = InputDocument(
+        copy = InputDocument(
             document.event, payload, document.facts, document.tools, document.cut, known
         )
-        problem = self._add_job(_Job(hook, kept, context))
+        problem = self._add_job(_Job(hook, copy, context))
         if problem is not None:
             return failed_result(hook, document, "spawn", f"was not started: {problem}")
         return HookExecutionResult(hook=hook, event_name=document.event, success=True, started=True)
@@ -226,8 +226,8 @@ class LateTexts:
 
     def add(self, session_id: str, output: Mapping[str, Any]) -> None:
         """Keep the texts of a hook's answer, if it has any."""
-        given = output.get("hookSpecificOutput")
-        specific = given if isinstance(given, Mapping) else {}
+        specific_output = output.get("hookSpecificOutput")
+        specific = specific_output if isinstance(specific_output, Mapping) else {}
         messages = [output.get("systemMessage"), specific.get("userMessage")]
         is_hidden = output.get("suppressOutput") is True
         text = LateText(
@@ -242,11 +242,11 @@ class LateTexts:
         turn; None if there are none."""
         with self._lock:
             texts = self._sessions.pop(session_id, ())
-        said = {
+        fields = {
             "additionalContext": "\n".join(text.context for text in texts if text.context),
             "userMessage": "\n".join(text.message for text in texts if text.message),
         }
-        given = {name: value for name, value in said.items() if value}
+        given = {name: value for name, value in fields.items() if value}
         event = HookEventName.BEFORE_AGENT.value
         return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
 
@@ -261,14 +261,14 @@ class LateTexts:
                 forgotten.append(next(iter(self._sessions)))
                 del self._sessions[forgotten[-1]]
         if len(texts) > _MOST_TEXTS:
-            told = f"more than {_MOST_TEXTS} texts of async hooks wait for the next turn"
-            self._warn(f"{told} of session {session_id}; the oldest was dropped")
+            warning = f"more than {_MOST_TEXTS} texts of async hooks wait for the next turn"
+            self._warn(f"{warning} of session {session_id}; the oldest was dropped")
         for each in forgotten:
-            told = "too many texts of async hooks wait for the next turns of sessions"
-            self._warn(f"{told}; those of session {each} were dropped")
+            warning = "too many texts of async hooks wait for the next turns of sessions"
+            self._warn(f"{warning}; those of session {each} were dropped")
 
     def _count_characters(self) -> int:
-        texts = [text for kept in self._sessions.values() for text in kept]
+        texts = [text for waiting in self._sessions.values() for text in waiting]
         return sum(len(text.context) + len(text.message) for text in texts)
 
 
@@ -283,8 +283,8 @@ def read_late_output(result: HookExecutionResult) -> dict[str, Any] | None:
 
 def describe_ignored(output: Mapping[str, Any]) -> str | None:
     """Name the parts of an answer that have no effect, as no caller waited for them."""
-    given = output.get("hookSpecificOutput")
-    specific = given if isinstance(given, Mapping) else {}
+    specific_output = output.get("hookSpecificOutput")
+    specific = specific_output if isinstance(specific_output, Mapping) else {}
     read = ("hookEventName", "additionalContext", "userMessage")
     ignored = [name for name in specific if name not in read]
     word = output.get("decision")

@@ -79,9 +79,9 @@ class CommandRunner:
             return failed_result(hook, document, "spawn", error)
         warnings = [*_make_folder(hook.plugin_data, "the plugin's data folder")]
         dialect = DIALECTS[hook.dialect]
-        given = dialect.variables(context.session_id)
-        hidden = tuple((name, None) for name, value in given.items() if value is None)
-        in_dialect = {name: value for name, value in given.items() if value is not None}
+        variables = dialect.variables(context.session_id)
+        hidden = tuple((name, None) for name, value in variables.items() if value is None)
+        in_dialect = {name: value for name, value in variables.items() if value is not None}
         places = (context.cwd, context.project_dir, home_dir() or "/")
         cwd = next(filter(os.path.isdir, places), context.cwd)
         if cwd != context.cwd:
@@ -276,8 +276,8 @@ def _add_to_result(
         answer = output or {}
         specific = answer.get("hookSpecificOutput")
         specific = specific if isinstance(specific, dict) else {}
-        said = specific.get("exports")
-        exports = {**(said if isinstance(said, dict) else {}), **exports}
+        own = specific.get("exports")
+        exports = {**(own if isinstance(own, dict) else {}), **exports}
         output = {**answer, "hookSpecificOutput": {**specific, "exports": exports}}
     if not (exports or warnings):
         return result
@@ -293,7 +293,7 @@ def _read_outcome(
 ) -> HookExecutionResult:
     stdout = outcome.stdout.decode("utf-8", "replace")
     stderr = outcome.stderr.decode("utf-8", "replace")
-    said = trim(stderr)
+    message = trim(stderr)
     killed_by = None
     if outcome.signal is not None:
         try:
@@ -309,7 +309,7 @@ def _read_outcome(
     elif outcome.ended == "spawn":
         failure = "spawn", outcome.error or "could not be started"
     elif killed_by is not None:
-        failure = "signal", f"was killed by {killed_by}{f': {said}' if said else ''}"
+        failure = "signal", f"was killed by {killed_by}{f': {message}' if message else ''}"
     elif outcome.exit_code is None:
         failure = "error", outcome.error or "hookline did not see it end"
     if failure is not None:
@@ -318,7 +318,7 @@ def _read_outcome(
     else:
         assert outcome.exit_code is not None
         exit_code = outcome.exit_code
-        answer = _read_answer(hook, document, exit_code, trim(stdout), said)
+        answer = _read_answer(hook, document, exit_code, trim(stdout), message)
         is_cut = exit_code == 0 and not outcome.is_whole
         if is_cut and hook.on_failure == "block" and not _holds_back(document, answer):
             answer = HookAnswer(success=False, failed="timeout", error=_HELD)

@@ -66,15 +66,15 @@ async def run_function(
 def _read_value(hook: RuntimeHook, document: InputDocument, value: object) -> HookAnswer:
     """Read what a function returned as the same JSON from a script would be read."""
     if isinstance(value, dict):
-        said = value
+        output = value
     elif isinstance(value, DefaultHookOutput):
-        said = value.to_wire()
+        output = value.to_wire()
     elif isinstance(value, Mapping):
-        said = dict(value)
+        output = dict(value)
     else:
         error = f"returned {type(value).__name__}; a hook returns a mapping or None"
         return HookAnswer(success=False, failed="error", error=error)
-    text, strict = codec.encode(said), hook.on_failure == "block"
+    text, strict = codec.encode(output), hook.on_failure == "block"
     answer = None
     if len(text) <= _SHORT:
         answer = _read_short_answer(document.event, text, strict)

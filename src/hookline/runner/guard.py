@@ -230,8 +230,8 @@ def _spawn_shell(waiting: int, table: int) -> int:
         ends.extend(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (waiting, table))
         argv = ["sh", "-c", _SCRIPT, "hookline-guard", _find_python(), _SESSION]
         # Some builds of Python find their library only by these.
-        kept = {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
-        program = ("/bin/sh", argv, {"PATH": os.defpath, **kept})
+        library_paths = {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
+        program = ("/bin/sh", argv, {"PATH": os.defpath, **library_paths})
         options: dict[str, Any] = {
             "file_actions": [
                 (os.POSIX_SPAWN_DUP2, ends[0], 0),

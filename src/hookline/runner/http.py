@@ -103,7 +103,7 @@ class _Headers:
 
     def make(self, target: Target, body: bytes) -> list[tuple[bytes, bytes]]:
         """Make all headers; raises ``AddressError`` for a malformed one."""
-        made = {
+        headers = {
             "host": target.netloc,
             "user-agent": "hookline",
             "accept": _JSON,
@@ -115,10 +115,10 @@ class _Headers:
         for name, value in self._hook.headers.items():
             name, value = check_header(name, self._fill_variables(name, value))
             if name.lower() not in TRANSPORT_HEADERS:
-                made[name.lower()] = value
-            elif value.partition(";")[0].strip().lower() != made.get(name.lower()):
+                headers[name.lower()] = value
+            elif value.partition(";")[0].strip().lower() != headers.get(name.lower()):
                 self.warnings.append(f"hookline sets the header {name} itself; remove it")
-        return [(name.encode(), value.encode()) for name, value in made.items()]
+        return [(name.encode(), value.encode()) for name, value in headers.items()]
 
     def _fill_variables(self, header: str, value: str) -> str:
         """Replace the names of variables in a header's value by their values."""
@@ -163,19 +163,19 @@ def _read_response(
         error = f"{target.shown} ends its response by closing the connection, which may cut it"
         error = f"{error}; send Content-Length or chunks"
         return HookAnswer(success=False, failed="malformed", error=error), shown
-    said = trim(text)
-    if not said:
+    body = trim(text)
+    if not body:
         return HookAnswer(success=True), shown
-    value = read_whole_object(said) if strict else _read_json(said)
+    value = read_whole_object(body) if strict else _read_json(body)
     if not isinstance(value, dict):
         error = f"{target.shown} sent neither a JSON object nor an empty body; correct its answer"
-        if strict and said.startswith("{"):
+        if strict and body.startswith("{"):
             error = f"the answer of {target.shown} {value}; correct it"
         return HookAnswer(success=False, failed="malformed", error=error), shown
     dialect = DIALECTS[hook.dialect]
-    if not strict and not has_every_key(said, value):
+    if not strict and not has_every_key(body, value):
         # Only the text shows that a field is given twice; then the stricter value counts.
-        return dialect.read_answer(document, hook.name, 0, secrets.hidden(said), ""), shown
+        return dialect.read_answer(document, hook.name, 0, secrets.hidden(body), ""), shown
     hidden = secrets.hidden(value)
     return dialect.read_value(document, hidden, hook_name=hook.name, strict=strict), shown
 

@@ -217,8 +217,8 @@ def _explain(error: BaseException) -> str:
     while cause is not None:
         if isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[-1]
-        said = getattr(cause, "strerror", None)
-        if said:
-            return one_line(said[:300])
+        message = getattr(cause, "strerror", None)
+        if message:
+            return one_line(message[:300])
         cause = cause.__cause__ or cause.__context__
     return one_line(str(error)[:300]) or "no response"

@@ -176,10 +176,10 @@ def _make_environment(
                 break
             left_out[name] = "makes all variables together too long for the system"
             excess -= _count_bytes((name, env.pop(name)))
-    made = Environment(env)
-    made._left_out = left_out
-    made._taken_out = tuple(taken_out)
-    return made
+    environment = Environment(env)
+    environment._left_out = left_out
+    environment._taken_out = tuple(taken_out)
+    return environment
 
 
 def _take_out_loaders(parent: dict[str, str], start: ReviewedStart) -> list[str]:
@@ -280,7 +280,7 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
 
     allowed = {name.upper() for name in redaction.allowed}
     blocked = {name.upper() for name in redaction.blocked}
-    kept = {}
+    left = {}
     for name, value in parent.items():
         upper = name.upper()
         if upper.startswith("GEMINI_CLI_"):
@@ -300,8 +300,8 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
             secret = upper in _NEVER_KEPT or any(word in upper for word in SECRET_WORDS)
             stays = not (secret or strict)
         if stays:
-            kept[name] = value
-    return kept
+            left[name] = value
+    return left
 
 
 class Program(msgspec.Struct, frozen=True):

@@ -121,15 +121,16 @@ def read_reply(hook: PromptHook, document: InputDocument, reply: str) -> HookAns
         return _reject_reply(f"has more than {_LONGEST_REPLY:,} characters")
     fenced = _FENCED.fullmatch(text)
     try:
-        said = json.loads(fenced[1] if fenced else text, object_pairs_hook=refuse_repeats)
+        verdict = json.loads(fenced[1] if fenced else text, object_pairs_hook=refuse_repeats)
     except (ValueError, RecursionError) as error:
         return _reject_reply(f"is not one JSON object ({error}): {text[:80]!r}")
-    if not isinstance(said, dict):
+    if not isinstance(verdict, dict):
         return _reject_reply(f"is not a JSON object: {text[:80]!r}")
-    ok, reason, impossible = said.get("ok"), said.get("reason"), said.get("impossible", False)
+    ok, reason = verdict.get("ok"), verdict.get("reason")
+    impossible = verdict.get("impossible", False)
     if not isinstance(ok, bool):
         return _reject_reply(f"has no ok that is true or false: {text[:80]!r}")
-    if further := [name for name in said if name not in ("ok", "reason", "impossible")]:
+    if further := [name for name in verdict if name not in ("ok", "reason", "impossible")]:
         return _reject_reply(f"has the unknown field {further[0]!r:.80}")
     if not isinstance(impossible, bool):
         return _reject_reply("has an impossible that is neither true nor false")

@@ -67,16 +67,16 @@ def open_pipes() -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
 
     The child's ends are closed afterwards, and ours too if the body raises.
     """
-    made: list[int] = []
+    descriptors: list[int] = []
     try:
-        made += os.pipe()
-        made += os.pipe()
-        made += os.pipe()
-        stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = made
+        descriptors += os.pipe()
+        descriptors += os.pipe()
+        descriptors += os.pipe()
+        stdin, our_stdin, our_stdout, stdout, our_stderr, stderr = descriptors
         yield (stdin, stdout, stderr), (our_stdin, our_stdout, our_stderr)
-        made = [stdin, stdout, stderr]
+        descriptors = [stdin, stdout, stderr]
     finally:
-        for fd in made:
+        for fd in descriptors:
             os.close(fd)
 
 

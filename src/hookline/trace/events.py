@@ -1,6 +1,6 @@
 """Puts a fired event together from the records that its hooks and the engine wrote."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -114,14 +114,14 @@ class Entry:
     @cached_property
     def hooks(self) -> tuple[HookRun, ...]:
         """Each hook's part."""
-        given, warnings = _read_fields(self._input), self._warnings
+        payload, warnings = _read_fields(self._input), self._warnings
         is_sequential = self._batch is not None and self._batch.sequential
         runs: list[HookRun] = []
         start = 0.0
         for record in self._records:
             if record.kind != "hook":
                 continue
-            word, why, effects = describe_run(record, given)
+            word, why, effects = describe_run(record, payload)
             run = HookRun(
                 hook=record.hook,
                 type=record.type,
@@ -194,9 +194,9 @@ class Entry:
             return "no hook", (), None
         else:
             # The end of the event was never written, so the effects are those of its hooks.
-            made = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
-            effects = tuple([word for word in EFFECTS if word in made]) if made else ()
-            reason = made[effects[0]] or None if effects else None
+            reasons = {word: run.reason for run in reversed(self.hooks) for word in run.effects}
+            effects = tuple([word for word in EFFECTS if word in reasons]) if reasons else ()
+            reason = reasons[effects[0]] or None if effects else None
         return (effects[0] if effects else "allowed"), effects, reason
 
     @property
@@ -235,22 +235,20 @@ class Assembler:
         left, self._open = self._open, {}
         return [Entry(records, None) for records in left.values()]
 
-    def add(self, record: Record) -> TracedEvent | None:
-        """Take a record; return the event that it completes, if any."""
-        entry = self.gather(record)
-        return None if entry is None else entry.event
 
-    def unfinished(self) -> list[TracedEvent]:
-        """Return the events without an end, and forget them."""
-        return [entry.event for entry in self.gather_rest()]
+def read_entries(records: Iterable[Record]) -> Iterator[Entry]:
+    """Yield the entries that records make up, those without an end last."""
+    assembler = Assembler()
+    yield from filter(None, map(assembler.gather, records))
+    yield from assembler.gather_rest()
 
 
 def _read_fields(payload: Any) -> dict[str, Any]:
     return payload if isinstance(payload, dict) else {}
 
 
-def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> HookPart:
-    """Return a hook's part in its event, from the record of its run; ``given`` is its input."""
+def describe_run(record: Record, payload: Mapping[str, Any] | None = None) -> HookPart:
+    """Return a hook's part in its event, from the record of its run; ``payload`` is its input."""
     if record.started:
         return HookPart("started", "", ())
     event = find_event(record.event)
@@ -260,7 +258,7 @@ def describe_run(record: Record, given: Mapping[str, Any] | None = None) -> Hook
     return describe_hook(
         event,
         record.output if isinstance(record.output, dict) else None,
-        _read_fields(record.input) if given is None else given,
+        _read_fields(record.input) if payload is None else payload,
         failed=record.failed,
         exit_code=record.exit_code,
         signal=record.signal,

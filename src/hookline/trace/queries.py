@@ -71,6 +71,19 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def find_entry(entries: Iterable[Entry], id: str) -> Entry:
+    """Return the entry of an id, or of the only id that begins so; raises HooklineError."""
+    found = {entry.id: entry for entry in entries if entry.id.startswith(id)}
+    if id in found or len(found) == 1:
+        return found.get(id) or next(iter(found.values()))
+    if not found:
+        raise HooklineError(
+            f"there is no event {id} in the log; `hookline trace` lists the newest by id"
+        )
+    ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
+    raise HooklineError(f"{id} is the beginning of {ids}; write more of it")
+
+
 def slowest(event: TracedEvent) -> float:
     """Return how long the slowest hook took, in milliseconds."""
     return max((run.duration_ms for run in event.hooks), default=0.0)
@@ -87,15 +100,15 @@ def is_within(payload: object, directory: str) -> bool:
 def moment(text: str, *, now: datetime) -> str:
     """Read a time as people write it (``10m``, ``2 days ago``, ``yesterday``, ``14:30``,
     ``2026-03-01``); return it as the log writes it. A day begins at local midnight."""
-    said = " ".join(text.lower().split())
+    words = " ".join(text.lower().split())
     try:
-        if ago := _AGO.fullmatch(said):
+        if ago := _AGO.fullmatch(words):
             number = 1.0 if ago[1].startswith("a") else float(ago[1])
             try:
                 time = now - timedelta(**{_UNITS[ago[2][0]]: number})
             except OverflowError:
                 return ""
-        elif said and (clock := _CLOCK.fullmatch(said)):
+        elif words and (clock := _CLOCK.fullmatch(words)):
             day = now.astimezone().date() - timedelta(days=_DAYS[clock[1] or "today"])
             time = datetime.fromisoformat(f"{day}T{clock[2] or '00:00':0>5}")
         else:

@@ -321,9 +321,9 @@ def clip(value: Any) -> Any:
         over = len(value) - CLIP_CHARACTERS
         return f"{value[:CLIP_CHARACTERS]}… (+{over} characters)" if over > 0 else value
     if isinstance(value, Mapping):
-        kept = {key: clip(item) for key, item in islice(value.items(), CLIP_ITEMS)}
+        fields = {key: clip(item) for key, item in islice(value.items(), CLIP_ITEMS)}
         over = len(value) - CLIP_ITEMS
-        return {**kept, "…": f"(+{over} items)"} if over > 0 else kept
+        return {**fields, "…": f"(+{over} items)"} if over > 0 else fields
     if isinstance(value, list | tuple):
         over = len(value) - CLIP_ITEMS
         items = [clip(item) for item in value[:CLIP_ITEMS]]

@@ -253,11 +253,11 @@ def _make_files(
             f"{shown_path(settings)} already has a hook {hook.name}; "
             "choose another name with --name"
         )
-    made: list[str] = []
+    paths: list[str] = []
     try:
         for path, (text, mode) in files.items():
             _make_file(path, text, mode)
-            made.append(path)
+            paths.append(path)
         schemas = {_SETTINGS_SCHEMA: settings_schema} if is_own else {}
         for place, describe in {**schemas, _TEST_SCHEMA: hooktest_schema}.items():
             path = os.path.join(project, place)
@@ -265,12 +265,12 @@ def _make_files(
             # A schema that exists stays: it may be from another version or a parallel command.
             with contextlib.suppress(FileExistsError):
                 _make_file(path, write_schema(describe()).encode(), 0o666)
-                made.append(path)
+                paths.append(path)
         add = partial(hook.additions, has_schema=is_own)
         updated = add_to_settings(settings, add, backup=False)
-        return updated, made[len(files) :]
+        return updated, paths[len(files) :]
     except (OSError, SettingsFileError):
-        for path in made:
+        for path in paths:
             with contextlib.suppress(OSError):
                 os.unlink(path)
         raise

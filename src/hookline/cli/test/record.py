@@ -52,11 +52,11 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     # A test does not name plugins: their hooks would run in the name of the user.
     trust += "".join(f" --plugin {shlex.quote(folder)}" for folder in options.plugin or ())
     where = shlex.quote(path.removeprefix(os.path.join(os.getcwd(), "")))
-    told, command = "read it, keep what matters, and run it:", f"hookline test{trust} {where}"
-    if screen.width is None or len(told) + 1 + len(command) <= screen.width:
-        screen.line(f"{told} {command}")
+    advice, command = "read it, keep what matters, and run it:", f"hookline test{trust} {where}"
+    if screen.width is None or len(advice) + 1 + len(command) <= screen.width:
+        screen.line(f"{advice} {command}")
     else:
-        screen.line(told)
+        screen.line(advice)
         screen.command(command)
     return 0
 

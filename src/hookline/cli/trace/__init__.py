@@ -19,9 +19,9 @@ from hookline.cli.trace.screen import (
     show_row,
 )
 from hookline.errors import HooklineError
-from hookline.trace.events import DECISIONS, Assembler, Entry, TracedEvent
+from hookline.trace.events import DECISIONS, Assembler, Entry, TracedEvent, read_entries
 from hookline.trace.log import TraceLog
-from hookline.trace.queries import Filter, latencies, moment, slowest
+from hookline.trace.queries import Filter, find_entry, latencies, moment, slowest
 from hookline.trace.records import default_trace_path, is_trace_wanted
 
 _SHOWN = 20
@@ -106,13 +106,17 @@ def run(options: Options, screen: Screen) -> int:
         within=None if options.cwd is None else os.path.abspath(options.cwd),
     )
     log = TraceLog(options.log or default_trace_path())
-    entries = filter(wanted.accepts_entry, _read_entries(log))
+    entries = filter(wanted.accepts_entry, read_entries(log.poll()))
     try:
         if options.follow:
             _follow(options, screen, log, wanted)
             return 0
         if options.id is not None:
-            _show_one(options, screen, _read_entries(log))
+            event = find_entry(read_entries(log.poll()), options.id).event
+            if options.json:
+                screen.document(event)
+            else:
+                show_event(screen, event, _find_places(options, event))
         elif options.stats:
             rows = latencies(entries, hook=options.hook)
             if options.json:
@@ -130,29 +134,6 @@ def run(options: Options, screen: Screen) -> int:
     if str(log.skipped):
         screen.warning(f"{log.path}: {log.skipped}")
     return 0
-
-
-def _read_entries(log: TraceLog) -> Iterator[Entry]:
-    assembler = Assembler()
-    yield from filter(None, map(assembler.gather, log.poll()))
-    yield from assembler.gather_rest()
-
-
-def _show_one(options: Options, screen: Screen, entries: Iterable[Entry]) -> None:
-    found = {entry.id: entry for entry in entries if entry.id.startswith(options.id)}
-    entry = found.get(options.id) or (next(iter(found.values())) if len(found) == 1 else None)
-    if entry is not None:
-        if options.json:
-            screen.document(entry.event)
-        else:
-            show_event(screen, entry.event, _find_places(options, entry.event))
-    elif found:
-        ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
-        raise CommandError(f"{options.id} is the beginning of {ids}; write more of it")
-    else:
-        raise CommandError(
-            f"there is no event {options.id} in the log; `hookline trace` lists the newest by id"
-        )
 
 
 def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], str]:

@@ -350,7 +350,7 @@ def _preload(script: str, folder: str) -> "tuple[str | None, tuple[list[str], ..
     random = sys.modules.get("random")
     # A generator of a module's own would give every call the same numbers; Python seeds the default
     # one again after a fork, and SystemRandom needs no seed.
-    made = random is not None and any(
+    has_generator = random is not None and any(
         thing is not random._inst and not isinstance(thing, random.SystemRandom)
         for thing in [each for each in gc.get_objects() if isinstance(each, random.Random)]
     )
@@ -360,7 +360,7 @@ def _preload(script: str, folder: str) -> "tuple[str | None, tuple[list[str], ..
         trouble = "importing its modules changes or copies the environment"
     elif len(os.listdir("/dev/fd")) != open_before:
         trouble = "importing its modules opens files and leaves them open"
-    elif made:
+    elif has_generator:
         trouble = "importing its modules prepares random numbers"
     else:
         trouble = _check_threads()

@@ -8,10 +8,14 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
 
 _START_SECONDS = 20
 
@@ -94,3 +98,25 @@ def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def prefix() -> str:
     """The beginning of the subjects of one test."""
     return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def nats_clients(monkeypatch: pytest.MonkeyPatch) -> "list[Client]":
+    """The clients of NATS that connect during the test, in order."""
+    from nats.aio.client import Client
+
+    clients: list[Client] = []
+    connect = Client.connect
+
+    async def note_and_connect(client: Client, *args: Any, **options: Any) -> None:
+        clients.append(client)
+        await connect(client, *args, **options)
+
+    monkeypatch.setattr(Client, "connect", note_and_connect)
+    return clients
+
+
+async def expire(clients: "Sequence[Client]") -> None:
+    """End the connections for good, as the server does when a user's time is over."""
+    for client in clients:
+        await client._process_err("'user authentication expired'")

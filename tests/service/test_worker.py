@@ -10,12 +10,14 @@ import time
 from typing import Any
 
 import pytest
+from nats.aio.client import Client
 
 from hookline.bus import request_hook_execution
-from hookline.bus.nats import NatsMessageBus
+from hookline.bus.nats import BusConnectionError, NatsMessageBus
 from hookline.config import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
+from tests.natsserver import expire
 from tests.service.workers import worker
 
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
@@ -253,6 +255,19 @@ def served_here(project: Project, url: str, told: list[str], **options: Any) -> 
     bus = NatsMessageBus.from_url(url)
     config = Config.load(project.path, trusted=True)
     return Worker(bus, config, say=told.append, **options), bus
+
+
+async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(
+    project: Project, url: str, nats_clients: list[Client]
+) -> None:
+    told: list[str] = []
+    serving, bus = served_here(project, url, told)
+    running = asyncio.create_task(serving.run())
+    await until(lambda: told != [])
+    await expire(nats_clients)
+    with pytest.raises(BusConnectionError, match=f"the connection to {bus.address} has ended"):
+        await asyncio.wait_for(running, 20)
+    assert len(told) == 1
 
 
 async def test_a_worker_that_cannot_watch_its_settings_serves_them_and_says_so(

@@ -1,5 +1,6 @@
 """A real nats-server of the suite's own, on a free port; most tests share one and have a prefix."""
 
+import asyncio
 import contextlib
 import json
 import shutil
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
@@ -94,3 +97,43 @@ def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def prefix() -> str:
     """The beginning of the subjects of one test."""
     return f"test-{uuid.uuid4().hex[:12]}"
+
+
+class Relay:
+    """A way to a server of NATS on which the server can end connections for good."""
+
+    def __init__(self, server: str) -> None:
+        self._server = urlsplit(server)
+        self._clients: list[asyncio.StreamWriter] = []
+        self.url = ""
+
+    @asynccontextmanager
+    async def open(self) -> "AsyncIterator[Relay]":
+        async with await asyncio.start_server(self._relay, "127.0.0.1", 0) as server:
+            address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            self.url = urlunsplit(self._server._replace(netloc=address))
+            yield self
+
+    def expire(self) -> None:
+        """Tell all clients that their user's time is over."""
+        for writer in self._clients:
+            writer.write(b"-ERR 'User Authentication Expired'\r\n")
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._clients.append(writer)
+        host, port = self._server.hostname, self._server.port
+        upstream, downstream = await asyncio.open_connection(host, port)
+
+        async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            with suppress(OSError):
+                while data := await source.read(65_536):
+                    sink.write(data)
+            sink.close()
+
+        await asyncio.gather(pass_on(reader, downstream), pass_on(upstream, writer))
+        self._clients.remove(writer)
+
+
+def expiring(server: str) -> AbstractAsyncContextManager[Relay]:
+    """A relay to a server of NATS, for one test."""
+    return Relay(server).open()

@@ -17,7 +17,7 @@ from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBu
 from hookline.testing.bus_conformance import message
 from tests.bus.test_nats_serving import TOOL, Gate, limited
 from tests.eleven import Json, started, until
-from tests.natsserver import nats_server
+from tests.natsserver import expiring, nats_server
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
 
@@ -234,6 +234,32 @@ async def test_draining_answers_all_that_was_taken_and_closing_then_ends_nothing
             assert codes <= {None, "unavailable"}
             answered = [r["correlationId"] for r in responses if r["success"]]
             assert sorted(answered) == sorted(gate.held)
+
+
+async def test_a_connection_that_the_server_ended_for_good_is_made_anew_with_all_it_heard(
+    nats_url: str, prefix: str, tmp_path: Path
+) -> None:
+    async with expiring(nats_url) as relay, NatsMessageBus(relay.url, prefix=prefix) as bus:
+        system = await started(tmp_path / "w", message_bus=bus)
+        await bus.answer_workers(lambda: {"worker": "a"})
+        relay.expire()
+        await until(lambda: bus.state is ConnectionState.CLOSED)
+        async with asyncio.timeout(20):
+            while not (await request_hook_execution(bus, "BeforeTool", TOOL))["success"]:
+                await asyncio.sleep(0.01)
+        assert await bus.ask_workers(silence=0.1) == [{"worker": "a"}]
+        system.dispose()
+
+
+async def test_a_handler_that_comes_when_the_connection_has_ended_is_told_of(
+    nats_url: str, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with expiring(nats_url) as relay, NatsMessageBus(relay.url, prefix=prefix) as bus:
+        relay.expire()
+        await until(lambda: bus.state is ConnectionState.CLOSED)
+        bus.subscribe(MessageBusType.HOOK_EXECUTION_RESPONSE, lambda _message: None)
+        said = f"cannot subscribe to messages of the bus: there is no connection to {relay.url}"
+        await until(lambda: said in caplog.text)
 
 
 async def test_a_server_that_vanishes_while_a_worker_drains_holds_it_up_to_the_deadline_at_most(

@@ -16,6 +16,7 @@ from hookline.bus.nats import BusConnectionError, NatsMessageBus
 from hookline.contract import Config
 from tests.eleven import Json, answering, command, on_every_event, until
 from tests.harness.scratch import Project
+from tests.natsserver import expiring
 from tests.service.workers import worker
 
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
@@ -255,23 +256,15 @@ def served_here(project: Project, url: str, told: list[str], **options: Any) -> 
     return Worker(bus, config.project, say=told.append, **options), bus
 
 
-async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(project: Project) -> None:
-    clients: list[asyncio.StreamWriter] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        clients.append(writer)
-        writer.write(b'INFO {"server_id": "a", "version": "2.10.0", "max_payload": 1048576}\r\n')
-        while line := await reader.readline():
-            writer.write(b"PONG\r\n" if line.startswith(b"PING") else b"")
-        writer.close()
-
+async def test_a_worker_whose_bus_is_lost_for_good_ends_with_an_error(
+    project: Project, url: str
+) -> None:
     told: list[str] = []
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        serving, bus = served_here(project, f"nats://127.0.0.1:{port}", told)
+    async with expiring(url) as relay:
+        serving, bus = served_here(project, relay.url, told)
         running = asyncio.create_task(serving.run())
         await until(lambda: told != [])
-        clients[0].write(b"-ERR 'User Authentication Expired'\r\n")
+        relay.expire()
         with pytest.raises(BusConnectionError, match=f"the connection to {bus.address} has ended"):
             await asyncio.wait_for(running, 20)
     assert len(told) == 1

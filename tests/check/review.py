@@ -8,7 +8,7 @@ from typing import Any
 from hookline import check as rules
 from hookline._support.places import home_dir
 from hookline.check import RULE_MEANINGS, Checked, Finding, Severity, read
-from hookline.settings.reader import SettingsFile, find_claude_files
+from hookline.settings.reader import SettingsFile, find_foreign_files
 from hookline.wire.hooks import HookSource
 from tests.harness.scratch import Project
 
@@ -28,7 +28,7 @@ def checked(
         cwd=str(cwd or project.path),
         project_dir=str(project.path),
         environ=os.environ,
-        claude_files=find_claude_files(str(project.path), home_dir()),
+        claude_files=find_foreign_files(str(project.path), home_dir()),
         claude=claude,
         plugins=[str(folder) for folder in plugins],
     )

@@ -139,7 +139,7 @@ def test_a_slip_in_claude_codes_settings_is_one_too(value: dict[str, Any], said:
 def test_a_slip_says_what_happens_without_the_key(
     key: str, kind: type[Struct], consequence: str
 ) -> None:
-    slip = find_slip(key, kind, is_claude=key == "If")
+    slip = find_slip(key, kind, is_foreign=key == "If")
     assert slip is not None
     assert (slip.consequence, slip.is_here) == (consequence, True)
 
@@ -195,8 +195,8 @@ def test_no_declared_key_is_a_slip() -> None:
         assert not [key for key in keys_of(kind) if find_slip(key, kind)], kind
     claudes: list[type[Struct]] = [Definition, ClaudeSettings, *KINDS.values()]
     for kind in claudes:
-        keys = keys_of(kind, is_claude=True)
-        assert not [key for key in keys if find_slip(key, kind, is_claude=True)], kind
+        keys = keys_of(kind, is_foreign=True)
+        assert not [key for key in keys if find_slip(key, kind, is_foreign=True)], kind
 
 
 _PROBE = """

@@ -41,10 +41,10 @@ def test_who_may_ask_for_claude_codes_files_and_for_whose(
 ) -> None:
     own = [make_file(tmp_path, source, {"claude": word}) for source, word in said.items()]
     theirs = [make_file(tmp_path, source, {}, "claude") for source in ALL]
-    sources = Sources(own, project_dir=str(tmp_path), claude_files=theirs)
-    assert sources.read().claude is claude
+    sources = Sources(own, project_dir=str(tmp_path), foreign_files=theirs)
+    assert sources.read().foreign is claude
     assert {file.source for file in sources.files if file.dialect == "claude"} == read
-    assert sources.wants_claude() is bool(claude)
+    assert sources.wants_foreign() is bool(claude)
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -54,8 +54,8 @@ def test_code_decides_about_claude_codes_files_whatever_settings_say(
     own = [make_file(tmp_path, USER, {"claude": not asked})]
     theirs = [make_file(tmp_path, source, {}, "claude") for source in ALL]
     options: dict[str, Any] = {"project_dir": str(tmp_path), "claude_files": theirs}
-    sources = Sources(own, claude=asked, **options)
-    assert sources.read().claude is asked
+    sources = Sources(own, foreign=asked, **options)
+    assert sources.read().foreign is asked
     assert len(sources.files) == 1 + (3 if asked else 0)
 
 

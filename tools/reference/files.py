@@ -20,13 +20,13 @@ sys.platform = sys.argv[1]
 from hookline.trace.records import default_trace_path
 from hookline.dialects.claude.settings import _find_data_folder
 from hookline.runner.invocation import _choose_bytecode_place
-from hookline.settings.reader import find_claude_files, find_settings_files
+from hookline.settings.reader import find_foreign_files, find_settings_files
 from hookline._support.places import home_dir, hook_state_dir, user_config_dir, user_state_dir
 from hookline.trust.store import TrustStore
 home, project = home_dir(), "/PROJECT"
 def paths(files, source):
     return [file.path for file in files if file.source == source]
-own, claude = find_settings_files(project, home), find_claude_files(project, home)
+own, claude = find_settings_files(project, home), find_foreign_files(project, home)
 print(json.dumps({
     "project": paths(own, "project"),
     "user": paths(own, "user"),

@@ -27,7 +27,7 @@ from hookline.settings.jsonc import Path, spoken
 from hookline.settings.layers import may_disable
 from hookline.settings.mistakes import find_slip, speak_of
 from hookline.settings.reader import find_disabled_names
-from hookline.settings.schema import CLAUDE_EVENTS, COMMENTS
+from hookline.settings.schema import COMMENTS, list_foreign_names
 from hookline.settings.types import (
     SWITCHES,
     Definition,
@@ -56,8 +56,6 @@ _DEFINITION = frozenset(keys_of(Definition))
 _COMMON = frozenset({"type", *keys_of(HookConfig)})
 _OF_TYPE = {name: frozenset(keys_of(kind)) - _COMMON for name, kind in KINDS.items()}
 _HOOK = _COMMON.union(*_OF_TYPE.values())
-# Our event -> Claude Code's name; the first is meant.
-_CLAUDE_NAMES = {ours.value: theirs for theirs, ours in reversed([*CLAUDE_EVENTS.items()])}
 _EVENTS = [event.value for event in HookEventName]
 # Keys in the wrong object: the message and the remedy for each.
 _AT_THE_TOP = dict.fromkeys(
@@ -97,12 +95,15 @@ def check_unknown_events(checked: Checked) -> Iterator[Finding]:
                 continue
             fixes: tuple[Fix, ...] = ()
             severity = Severity.ERROR
-            if name in CLAUDE_EVENTS and not file.is_claude:
+            foreign = list_foreign_names()
+            # Our event -> the other dialect's name; the first is meant.
+            theirs = {ours.value: name for name, ours in reversed([*foreign.items()])}
+            if name in foreign and not file.is_claude:
                 message = f"{name} is Claude Code's name of an event, so its hooks never run"
-                remedy = f"write {CLAUDE_EVENTS[name]}, and timeouts in milliseconds"
-            elif name in _CLAUDE_NAMES and file.is_claude:
+                remedy = f"write {foreign[name]}, and timeouts in milliseconds"
+            elif name in theirs and file.is_claude:
                 message = f"{name} is not an event of Claude Code's, so its hooks never run"
-                remedy = f"write {_CLAUDE_NAMES[name]}, and timeouts in seconds"
+                remedy = f"write {theirs[name]}, and timeouts in seconds"
             else:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
@@ -203,7 +204,7 @@ def _check_keys(
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
-        slip = find_slip(name, kind, is_claude=file.is_claude)
+        slip = find_slip(name, kind, is_foreign=file.is_claude)
         if slip is None and is_shared:
             continue
         if slip is not None:

@@ -204,8 +204,8 @@ def read(
     sources = Sources(
         files,
         project_dir=project_dir,
-        claude_files=claude_files,
-        claude=claude,
+        foreign_files=claude_files,
+        foreign=claude,
         plugins=plugins,
         texts=texts,
     )
@@ -243,7 +243,7 @@ def read(
                 of_plugin = msgspec.structs.replace(of_plugin, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
     asked = {file.path for file in sources.files}
-    unread = () if found.claude is False else (f.path for f in claude_files if f.path not in asked)
+    unread = () if found.foreign is False else (f.path for f in claude_files if f.path not in asked)
     return Checked(
         files=tuple(checked),
         hooks=tuple(_find_sites(checked, settings.entries)),

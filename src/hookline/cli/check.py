@@ -17,7 +17,7 @@ from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
 from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shown_path, width_of
 from hookline.settings.jsonc import spoken
-from hookline.settings.reader import find_claude_files, find_project_dir, find_settings_files
+from hookline.settings.reader import find_foreign_files, find_project_dir, find_settings_files
 from hookline.wire.hooks import HookSource
 
 if TYPE_CHECKING:
@@ -166,8 +166,8 @@ def _read_settings(options: Options) -> Checked:
     here = os.path.abspath(options.cwd or os.getcwd())
     home = home_dir()
     of_project = options.only == HookSource.PROJECT.value
-    project = find_project_dir(here, home, claude=options.claude or of_project)
-    claude_files = find_claude_files(project, home)
+    project = find_project_dir(here, home, foreign=options.claude or of_project)
+    claude_files = find_foreign_files(project, home)
     claude = options.claude
     if options.settings is not None:
         claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]

@@ -39,7 +39,7 @@ def _find_schema(kind: str = "settings", name: str | None = None, *more: str) ->
     from hookline.settings import schema
 
     names = ", ".join(HookEventName)
-    if kind in (*HookEventName, *schema.CLAUDE_EVENTS):
+    if kind in (*HookEventName, *schema.list_foreign_names()):
         raise CommandError(f"{kind} is an event; write `hookline schema event {kind}`")
     if kind not in KINDS:
         raise CommandError(f"there is no schema {kind!r}; {name_hint(kind, KINDS)}")

@@ -6,7 +6,7 @@ merging the answers is the same for all of them. Another dialect is a module or 
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hookline._support.problem import Problem
@@ -18,13 +18,16 @@ from hookline.dialects.stdout import HookAnswer
 from hookline.errors import UnknownEventError
 from hookline.wire.events import EVENTS, EventName, EventSpec, HookEventName, narrow_event
 from hookline.wire.fired import FiredEvent, read_fired_event
-from hookline.wire.hooks import HookConfig, OnFailure, PromptHook
+from hookline.wire.hooks import HookConfig, HookSource, OnFailure, PromptHook
 
 if TYPE_CHECKING:
     from hookline.dialects.tools import ShownCall, ToolAlias
+    from hookline.settings.layers import Layer, Plugin
+    from hookline.settings.reader import Origin
 
 __all__ = [
     "DIALECTS",
+    "PLUGINS",
     "ROWS",
     "TRANSCRIPTS",
     "Dialect",
@@ -159,6 +162,54 @@ class ForeignDialect(Dialect, Protocol):
     # ``hookline.agent`` fires and other agents fire as far as they know of them.
     fired_by_all: frozenset[str]
     fired_by_some: frozenset[str]
+    # The settings keys that switch all its hooks off, and all but the system's.
+    off_key: str
+    only_managed_key: str
+
+    @property
+    def hook_keys(self) -> frozenset[str]:
+        """The keys that a hook of its settings may have."""
+        ...
+
+    def read_layer(
+        self,
+        value: Mapping[str, Any],
+        source: HookSource,
+        origin: "Origin",
+        tools: "Mapping[str, ToolAlias] | None",
+    ) -> "Layer":
+        """Read a settings object; errors in it are among the layer's problems."""
+        ...
+
+    def apply_rules(self, layers: "Sequence[Layer]") -> "tuple[list[Layer], dict[str, str]]":
+        """Return the layers with what its settings say about each other's hooks applied, and the
+        variables that its settings give to all hooks."""
+        ...
+
+    def make_tools(
+        self,
+        layers: "Iterable[Layer]",
+        *,
+        given: "Mapping[str, ToolAlias] | None",
+        of_project: Mapping[str, Mapping[str, Any]],
+    ) -> "tuple[dict[str, ToolAlias], list[Problem]]":
+        """Return what the host's tools are in this dialect, as code and layers declare them, and
+        what is wrong with the declarations."""
+        ...
+
+    def find_plugin_root(self, folder: str) -> str:
+        """Return the real folder of a plugin, by any folder that names it."""
+        ...
+
+    def read_plugin(
+        self,
+        folder: str,
+        source: HookSource,
+        place: Problem,
+        tools: "Mapping[str, ToolAlias] | None",
+    ) -> "Plugin":
+        """Read the hooks of a plugin; ``place`` is where settings name it."""
+        ...
 
     def is_in_words(self, event: EventName, fields: Mapping[str, Any]) -> bool:
         """True if the fields of an event that hookline calls by the same name can only be in this
@@ -249,8 +300,8 @@ ROWS: Mapping[str, Row] = {
 }
 
 
-# The dialect whose hooks read a transcript.
-TRANSCRIPTS = "claude"
+# The dialect whose hooks read a transcript, and the one that plugins are written for.
+TRANSCRIPTS = PLUGINS = "claude"
 
 
 class _Dialects(dict[str, Dialect]):

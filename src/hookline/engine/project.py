@@ -14,6 +14,7 @@ import msgspec
 from hookline._support.notices import warn
 from hookline._support.places import home_dir, hook_state_dir, system_settings_file
 from hookline._support.problem import Problem
+from hookline.dialects import ROWS, load_foreign
 from hookline.engine.options import LoadOptions, Options, PathLike, takes
 from hookline.errors import NoFolderError
 from hookline.runner.context import RunContext, RunLimits
@@ -26,8 +27,9 @@ from hookline.settings.reader import (
     SettingsReader,
     Switches,
     combine,
-    find_claude_files,
     find_demands,
+    find_dialect,
+    find_foreign_files,
     find_project_dir,
     find_settings_files,
     find_tools,
@@ -52,7 +54,7 @@ class InForce(msgspec.Struct, frozen=True, eq=False):
     """What the settings in force mean for every event, worked out when they are read.
 
     ``context`` are the rules that hooks run under, for a session without an id. ``tools`` map the
-    host's tools to Claude Code's, None if none are declared.
+    host's tools to those of other dialects, None if none are declared.
     """
 
     strict: bool
@@ -94,9 +96,9 @@ class Project:
         self._inherited = inherited
         self._whole_trust = GivenTrust(disk is None if options.trusted is None else options.trusted)
         self.folder_trust: FolderTrust | None = None
-        self._claude_files: tuple[SettingsFile, ...] = ()
+        self._foreign_files: tuple[SettingsFile, ...] = ()
         self._reader: SettingsReader | None = None
-        # Reads Claude Code's settings and plugins; created when settings or code ask for them.
+        # Reads settings of other dialects and plugins; created when settings or code ask for them.
         self._sources: Sources | None = None
         if disk is not None:
             self._find_files(disk, alone=alone)
@@ -134,13 +136,13 @@ class Project:
         files = find_settings_files(
             self.project_dir, home, given=replacements, system=self._system_settings
         )
-        of_claude = find_claude_files(self.project_dir, home)
+        foreign = find_foreign_files(self.project_dir, home)
         if replacements is not None:
-            of_claude = [file for file in of_claude if file.source is HookSource.SYSTEM]
+            foreign = [file for file in foreign if file.source is HookSource.SYSTEM]
         if alone:
             files = [file for file in files if file.source is HookSource.PROJECT]
-            of_claude = [file for file in of_claude if file.source is HookSource.PROJECT]
-        self._reader, self._claude_files = SettingsReader(files), tuple(of_claude)
+            foreign = [file for file in foreign if file.source is HookSource.PROJECT]
+        self._reader, self._foreign_files = SettingsReader(files), tuple(foreign)
 
     def expect_settings(self) -> None:
         """Warn, once, if the settings are read and the project turns out to have none."""
@@ -212,7 +214,7 @@ class Project:
             return self._translator
 
     def get_tools(self) -> "Mapping[str, ToolAlias] | None":
-        """Return how the host's tools map to Claude Code's, None if it declares none."""
+        """Return what the host's tools are in other dialects, None if it declares none."""
         self.get_settings()
         return self.in_force.tools
 
@@ -272,7 +274,7 @@ class Project:
                 is_on=lambda hook: switches.allow(HookSource.PROJECT, hook),
                 is_required=self._make_is_required(layers, ()),
                 in_code=in_code,
-                others=sources.claude,
+                others=sources.foreign,
                 tools=None if self._sources is None else self._sources.tools,
             )
         settings = combine(
@@ -282,11 +284,10 @@ class Project:
             strict=self.options.strict,
             required=self._required,
         )
-        if self._sources is not None and any(e.hook.dialect == "claude" for e in settings.entries):
-            from hookline.dialects.claude.settings import make_tools
-
+        foreign = next((e.hook.dialect for e in settings.entries if e.hook.dialect in ROWS), None)
+        if self._sources is not None and foreign is not None:
             of_project = self._trust.get_tools(sources.layers)
-            tools, problems = make_tools(
+            tools, problems = load_foreign(foreign).make_tools(
                 sources.layers, given=self.options.tools, of_project=of_project
             )
             settings = msgspec.structs.replace(
@@ -328,18 +329,18 @@ class Project:
         return () if source is None else source.files
 
     def find_unread(self) -> list[str]:
-        """Return the Claude Code settings files that exist but are not read, unless code or
+        """Return the settings files of other dialects that exist but are not read, unless code or
         settings turned them down."""
         self.get_settings()
-        if self._claude is False or (self._sources is not None and self._sources.claude is False):
+        if self._foreign is False or (self._sources is not None and self._sources.foreign is False):
             return []
         paths = {file.path for file in self.sources}
         return [
-            f.path for f in self._claude_files if f.path not in paths and os.path.isfile(f.path)
+            f.path for f in self._foreign_files if f.path not in paths and os.path.isfile(f.path)
         ]
 
     @property
-    def _claude(self) -> bool | None:
+    def _foreign(self) -> bool | None:
         return self.options.claude if isinstance(self.options, LoadOptions) else None
 
     def _put_in_force(self, settings: Settings | None) -> None:
@@ -378,24 +379,24 @@ class Project:
         return lambda entry: any(demand.is_met_by(entry) for demand in demands)
 
     def _read_sources(self) -> ReadSources:
-        """Read the settings files, and Claude Code's if settings or code ask for them."""
+        """Read the settings files, and those of other dialects if settings or code ask for them."""
         if self._reader is None:
             return ReadSources()
         if self._sources is None:
             layers = self._reader.read()
             is_mentioned = any(
-                layer.claude is not None or layer.plugins or layer.rules is not None
+                layer.foreign is not None or layer.plugins or layer.rules is not None
                 for layer in layers
             )
-            if not (is_mentioned or self._claude or self._plugins):
-                return ReadSources(layers=layers, claude=self._claude)
+            if not (is_mentioned or self._foreign or self._plugins):
+                return ReadSources(layers=layers, foreign=self._foreign)
             from hookline.settings.sources import Sources
 
             self._sources = Sources(
                 self._reader.files,
                 project_dir=self.project_dir,
-                claude_files=self._claude_files,
-                claude=self._claude,
+                foreign_files=self._foreign_files,
+                foreign=self._foreign,
                 plugins=self._plugins,
             )
         return self._sources.read()
@@ -412,7 +413,9 @@ class Project:
         unread = self.find_unread()
         remedy = "`hookline init` makes a first hook"
         if unread:
-            remedy = f"hooks of Claude Code are in {', '.join(unread)}: load them with claude=True"
+            dialect = find_dialect(unread[0])
+            title = ROWS[dialect].title
+            remedy = f"hooks of {title} are in {', '.join(unread)}: load them with {dialect}=True"
         warn(f"{problem}, so none of its hooks run; {remedy}")
 
 
@@ -422,25 +425,25 @@ def _find_places(options: LoadOptions) -> tuple[str, str]:
     for folder in (working_dir, options.project_dir):
         if folder and not os.path.isdir(folder):
             raise NoFolderError(os.fspath(os.path.abspath(folder)))
-    here, home, claude = os.path.abspath(working_dir or os.getcwd()), home_dir(), options.claude
+    here, home, foreign = os.path.abspath(working_dir or os.getcwd()), home_dir(), options.claude
     if options.project_dir:
         return here, os.path.abspath(options.project_dir)
-    project = find_project_dir(here, home, claude=claude or False)
-    if claude is None and options.settings_files is None:
-        with_claude = find_project_dir(here, home, claude=True)
-        if with_claude != project and _wants_claude(here, home, options.system_settings):
-            project = with_claude
+    project = find_project_dir(here, home, foreign=foreign or False)
+    if foreign is None and options.settings_files is None:
+        of_others = find_project_dir(here, home, foreign=True)
+        if of_others != project and _wants_foreign(here, home, options.system_settings):
+            project = of_others
     return here, os.path.abspath(project)
 
 
-def _wants_claude(working_dir: str, home: str | None, system: PathLike | None) -> bool:
-    """True if the user's or the system's settings want Claude Code's settings read."""
+def _wants_foreign(working_dir: str, home: str | None, system: PathLike | None) -> bool:
+    """True if the user's or the system's settings want those of other dialects read."""
     from hookline.settings.sources import Sources
 
     files = find_settings_files(working_dir, home, system=os.fspath(system) if system else None)
     others = [file for file in files if file.source is not HookSource.PROJECT]
     try:
-        return Sources(others, project_dir=working_dir).wants_claude()
+        return Sources(others, project_dir=working_dir).wants_foreign()
     except OSError:  # out of resources; the next read of the settings reports it
         return False
 

@@ -200,7 +200,7 @@ class HookTestRunner:
 
 def project_of(directory: str, *, claude: bool | None = None) -> str:
     """Return the project that a directory belongs to."""
-    return find_project_dir(directory, home_dir(), claude=claude or False)
+    return find_project_dir(directory, home_dir(), foreign=claude or False)
 
 
 @contextmanager

@@ -9,16 +9,17 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline._support.places import home_dir, user_config_dir
+from hookline.dialects import ROWS
 from hookline.dialects.claude.events import EVENT_NAMES
 from hookline.settings.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.settings.jsonc import Document, Path, spoken, value_at
 from hookline.settings.reader import (
     SWITCHES,
     Origin,
+    find_dialect,
     find_disabled_names,
     find_project_dir,
     find_settings_files,
-    is_claude_file,
     parse_hooks,
 )
 from hookline.wire.events import HookEventName
@@ -142,7 +143,7 @@ def migrate_file(document: Document, file: str) -> Migrated:
     """Migrate a settings file, whose hooks mean the same in ours."""
     hooks = document.value.get("hooks") if isinstance(document.value, Mapping) else None
     names = set(hooks) if isinstance(hooks, Mapping) else set()
-    if is_claude_file(file) or not names.isdisjoint(_CLAUDE_EVENTS):
+    if find_dialect(file) in ROWS or not names.isdisjoint(_CLAUDE_EVENTS):
         message = "these are settings of Claude Code, whose hooks run as they are with --claude"
         refusal = Finding(Kind.REFUSED, file, *document.place(("hooks",)), message)
         return Migrated(findings=(refusal,))

@@ -16,6 +16,7 @@ import msgspec
 from hookline._support.files import write_atomically
 from hookline._support.places import user_config_dir
 from hookline._support.problem import Problem
+from hookline.dialects import ROWS, load_foreign
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
 from hookline.settings.layers import may_disable
@@ -26,8 +27,8 @@ from hookline.settings.reader import (
     Origin,
     SettingsFile,
     SettingsFileError,
+    find_dialect,
     find_disabled_names,
-    is_claude_file,
     read_settings_file,
 )
 from hookline.wire import codec
@@ -308,14 +309,14 @@ def without(text: str, path: Path, item: str) -> str:
 
 
 class Switch(msgspec.Struct, frozen=True):
-    """A setting that switches off the hooks of a name, or without a name all hooks; one of Claude
-    Code's switches off all hooks of its dialect."""
+    """A setting that switches off the hooks of a name, or without a name all hooks; one of
+    another dialect's settings switches off all hooks of that dialect."""
 
     source: HookSource
     file: str
     line: int
     name: str | None
-    is_claude: bool = False
+    is_foreign: bool = False
 
     def described(self) -> dict[str, Any]:
         """Its layer and place, for a document."""
@@ -331,13 +332,15 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def user_place(given: Sequence[str] | None) -> Place:
-    """The user's own settings, or what was given instead of all settings; what is Claude Code's
-    is not ours to change."""
+    """The user's own settings, or what was given instead of all settings; what is another
+    agent's is not ours to change."""
     if given:
-        files = tuple(path for path in map(os.path.abspath, given) if not is_claude_file(path))
+        paths = map(os.path.abspath, given)
+        files = tuple(path for path in paths if find_dialect(path) not in ROWS)
         if not files:
+            owner = ROWS[find_dialect(os.path.abspath(given[0]))].title
             raise HooklineError(
-                f"{given[0]} is Claude Code's and stays as it is; name settings of ours with "
+                f"{given[0]} is {owner}'s and stays as it is; name settings of ours with "
                 "--settings before it"
             )
         return Place(source=HookSource.USER, file=files[0], own_files=files)
@@ -361,7 +364,7 @@ def project_place(project_dir: str) -> Place:
 def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
     """Every setting that switches hooks off, highest priority first; skips unreadable files."""
     switches: list[Switch] = []
-    decided, decided_claude = set[HookSource](), set[HookSource]()
+    decided, decided_foreign = set[HookSource](), set[HookSource]()
     for file in files:
         try:
             found = read_settings_file(file.path)
@@ -370,8 +373,8 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
         if found is None:
             continue
         _, document = found
-        if file.dialect == "claude":
-            switches += _read_claude_switches(file, document, decided_claude)
+        if file.dialect in ROWS:
+            switches += _read_foreign_switches(file, document, decided_foreign)
             continue
         off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
         said = {path: value_at(document.value, path) for path in SWITCHES}
@@ -385,30 +388,30 @@ def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
     return tuple(switches)
 
 
-def _read_claude_switches(
+def _read_foreign_switches(
     file: SettingsFile, document: Document, decided: set[HookSource]
 ) -> Iterator[Switch]:
-    """The switches in a file of Claude Code's; the first file of a layer that has one counts."""
-    words = [("disableAllHooks",)]
-    words += [("allowManagedHooksOnly",)] if file.source is HookSource.SYSTEM else []
-    for path in words:
-        said = value_at(document.value, path)
-        if path == ("disableAllHooks",) and isinstance(said, bool):
+    """The switches in a file of another dialect; the first file of a layer that has one counts."""
+    dialect = load_foreign(file.dialect)
+    keys = [dialect.off_key]
+    keys += [dialect.only_managed_key] if file.source is HookSource.SYSTEM else []
+    for key in keys:
+        value = value_at(document.value, (key,))
+        if key == dialect.off_key and isinstance(value, bool):
             if file.source in decided:
                 continue
             decided.add(file.source)
-        if said is True:
-            line = document.place(path)[0]
-            yield Switch(file.source, file.path, line, None, is_claude=True)
+        if value is True:
+            yield Switch(file.source, file.path, document.place((key,))[0], None, is_foreign=True)
 
 
 def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
     """The switch that keeps a hook off: that of the most trusted layer."""
-    is_claude = entry.hook.dialect == "claude"
+    is_foreign = entry.hook.dialect in ROWS
     fitting = [
         switch
         for switch in switches
-        if switch.name in (None, entry.name) and (is_claude or not switch.is_claude)
+        if switch.name in (None, entry.name) and (is_foreign or not switch.is_foreign)
         if may_disable(switch.source, entry.hook)
     ]
     return max(fitting, key=lambda switch: LAYER_ORDER[switch.source], default=None)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import msgspec
 
 from hookline._support.problem import Problem
+from hookline.dialects import ROWS
 from hookline.dialects.matcher import Match
 from hookline.wire.events import EventName
 from hookline.wire.hooks import CommandHook, HookConfig, HookSource, Redaction
 
 if TYPE_CHECKING:
-    from hookline.dialects.claude.settings import ClaudeRules
     from hookline.dialects.tools import ToolAlias
+    from hookline.settings.jsonc import Path
 
-# A plugin's folder as settings name it, and what a host's tool is in Claude Code; each with its
+# A plugin's folder as settings name it, and what a host's tool is in other dialects; each with its
 # place in the settings, for problems.
 NamedPlugin: TypeAlias = tuple[str, Problem]
 DeclaredTool: TypeAlias = tuple[Mapping[str, Any], Problem]
@@ -73,13 +74,22 @@ class SettingsFile(msgspec.Struct, frozen=True):
     dialect: str = "native"
 
 
+class ForeignRules(Protocol):
+    """What the settings of another dialect say beside hooks; only that dialect knows all of it."""
+
+    @property
+    def only_managed(self) -> bool:
+        """True if only hooks of the system's layer run."""
+        ...
+
+
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
     """What one file, or one argument in code, says; None where it says nothing.
 
-    ``claude`` is whether Claude Code's files are read, ``plugins`` are folders of its plugins, and
-    ``tools`` maps the host's tools to Claude Code's; ``tool_names`` are all tools that the layer
-    declares, also those with only a name. A layer with ``rules`` is a Claude Code file: all that
-    it says is about hooks of that dialect.
+    ``foreign`` is whether files of other dialects are read, ``plugins`` are folders of plugins, and
+    ``tools`` maps the host's tools to those of other dialects; ``tool_names`` are all tools that
+    the layer declares, also those with only a name. A layer with ``rules`` is a file of another
+    dialect: all that it says is about hooks of that dialect.
     """
 
     source: HookSource
@@ -90,26 +100,37 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     required: tuple[str, ...] = ()
     redaction: Redaction | None = None
     trace: bool | None = None
-    claude: bool | None = None
+    foreign: bool | None = None
     plugins: tuple[NamedPlugin, ...] = ()
     tools: Mapping[str, DeclaredTool] = {}
     tool_names: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
-    rules: "ClaudeRules | None" = None
+    rules: "ForeignRules | None" = None
     problems: tuple[Problem, ...] = ()
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """A plugin's hooks, a layer for each place that has some; the files that it reads, whether they
+    exist or not; and its problems. ``places`` are its objects of events: the file and the path of
+    each."""
+
+    layers: tuple[Layer, ...]
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    places: "tuple[tuple[str, Path], ...]" = ()
 
 
 class ReadSources(msgspec.Struct, frozen=True, kw_only=True):
     """What was read: the layers of files and of the plugins that they name, highest priority
     first, and ``in_code`` those of plugins that code names.
 
-    ``claude`` is whether the project's Claude Code files are read, None if no settings say.
+    ``foreign`` is whether the project's files of other dialects are read, None if no settings say.
     """
 
     layers: list[Layer] = []
     in_code: list[Layer] = []
     shared_env: Mapping[str, str] = {}
-    claude: bool | None = None
+    foreign: bool | None = None
 
 
 class Required(msgspec.Struct, frozen=True):
@@ -145,7 +166,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     answer, with ``required`` if one of these hooks is not in force. ``trace`` asks for a record of
     what hooks do.
 
-    ``tools`` are the host's as Claude Code calls them and ``shared_env`` the variables that all
+    ``tools`` are the host's as other dialects call them and ``shared_env`` the variables that all
     hooks in its settings get, both only for hooks of its dialect. ``private_hosts`` are hosts of a
     private network that a project's http hooks may call.
     """
@@ -172,18 +193,18 @@ def may_disable(source: HookSource, hook: HookConfig) -> bool:
 
 
 class Switches:
-    """Which hooks the layers enable: a layer switches all hooks, or some by name; a Claude Code
-    file switches those of its dialect."""
+    """Which hooks the layers enable: a layer switches all hooks, or some by name; a file of
+    another dialect switches those of that dialect."""
 
     def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
         """``disabled`` are more names that the user disables."""
         self.on: dict[HookSource, bool] = {}
-        self._claude_on: dict[HookSource, bool] = {}
+        self._foreign_on: dict[HookSource, bool] = {}
         self._only_managed = False
         self._off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
         for layer in layers:
             if layer.enabled is not None:
-                on = self.on if layer.rules is None else self._claude_on
+                on = self.on if layer.rules is None else self._foreign_on
                 on.setdefault(layer.source, layer.enabled)
             if layer.rules is not None:
                 self._only_managed |= layer.rules.only_managed
@@ -191,11 +212,11 @@ class Switches:
 
     def allow(self, source: HookSource, hook: HookConfig) -> bool:
         """Whether a layer lets a hook run."""
-        if hook.dialect == "claude":
+        if hook.dialect in ROWS:
             is_refused = source is HookSource.SYSTEM and self._only_managed
             if is_refused and hook.source is not HookSource.SYSTEM:
                 return False
-            if not self._claude_on.get(source, True):
+            if not self._foreign_on.get(source, True):
                 return False
         return self.on.get(source, True) and hook.name not in self._off.get(source, ())
 

@@ -22,7 +22,7 @@ _REMEDIES: Mapping[type[msgspec.Struct], str] = {
     Definition: 'write it in a definition, beside its "hooks"',
     HookConfig: 'write it into each hook that is in "hooks"',
 }
-_CLAUDE_OBJECTS = (Definition, HookConfig)
+_FOREIGN_OBJECTS = (Definition, HookConfig)
 _WITH_STRAYS = frozenset({*_REMEDIES, HooksConfig, Hookline})
 _NO_CONDITION = "native hooks have no condition: look at tool_input in the script"
 _SPOKEN: Mapping[type[msgspec.Struct], str] = {
@@ -130,20 +130,21 @@ def find_slip(
     key: str,
     kind: type[msgspec.Struct],
     *,
-    is_claude: bool = False,
+    is_foreign: bool = False,
     is_registered: bool = False,
 ) -> Slip | None:
     """Return what an unknown key of an object was meant to be; None if it was not meant to decide
-    policy. ``is_claude`` is for Claude Code's settings, ``is_registered`` for a hook of code."""
+    policy. ``is_foreign`` is for settings of another dialect, ``is_registered`` for a hook of
+    code."""
     place = _place_of(kind)
-    here = _find_policy(place, is_claude=is_claude)
+    here = _find_policy(place, is_foreign=is_foreign)
     strays: dict[str, tuple[type[msgspec.Struct], Key]] = {}
-    for other in _CLAUDE_OBJECTS if is_claude else _REMEDIES:
+    for other in _FOREIGN_OBJECTS if is_foreign else _REMEDIES:
         if place in _WITH_STRAYS and other is not place:
-            found = _find_policy(other, is_claude=True)
+            found = _find_policy(other, is_foreign=True)
             strays |= {name: (other, each) for name, each in found.items() if each.rules.stray}
-    if place is HookConfig and not is_claude:
-        strays["if"] = (HookConfig, keys_of(HookConfig, is_claude=True)["if"])
+    if place is HookConfig and not is_foreign:
+        strays["if"] = (HookConfig, keys_of(HookConfig, is_foreign=True)["if"])
     strays = {name: stray for name, stray in strays.items() if name not in here}
     names = (*here, *strays)
     # An exact match comes before any misspelling.
@@ -156,7 +157,7 @@ def find_slip(
     if meant in here:
         return Slip(meant, True, message, here[meant].rules.loss, did_you_mean([meant]))
     home, stray = strays[meant]
-    remedy = _explain_home(meant, home, place, is_claude=is_claude, is_registered=is_registered)
+    remedy = _explain_home(meant, home, place, is_foreign=is_foreign, is_registered=is_registered)
     if meant != key:
         remedy = f"it is spelt {meant}: {remedy}"
     return Slip(meant, False, message, stray.rules.loss, remedy)
@@ -167,17 +168,17 @@ def _explain_home(
     home: type[msgspec.Struct],
     place: type[msgspec.Struct],
     *,
-    is_claude: bool,
+    is_foreign: bool,
     is_registered: bool,
 ) -> str:
     """Say what to do with a key that belongs in another object."""
-    if name == "if" and not is_claude:
+    if name == "if" and not is_foreign:
         return _NO_CONDITION
     if is_registered and home is Definition:
         return f"pass {name}=… beside the hook"
     if is_registered and home is Settings:
         return f"pass {name}=True to what loads the hooks"
-    if home is Hooks and place in _CLAUDE_OBJECTS:
+    if home is Hooks and place in _FOREIGN_OBJECTS:
         listed = "disabled" if name == "enabled" else name
         return f'name the hook in "hooks": {{"{listed}": […]}}'
     return _REMEDIES[home]
@@ -187,12 +188,12 @@ def _place_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     return HookConfig if issubclass(kind, HookConfig) else kind
 
 
-def _find_policy(kind: type[msgspec.Struct], *, is_claude: bool) -> dict[str, Key]:
+def _find_policy(kind: type[msgspec.Struct], *, is_foreign: bool) -> dict[str, Key]:
     """Return the keys of an object that decide policy; those of hooks of all types."""
     kinds = KINDS.values() if kind is HookConfig else (kind,)
     return {
         name: key
         for each in kinds
-        for name, key in keys_of(each, is_claude=is_claude).items()
+        for name, key in keys_of(each, is_foreign=is_foreign).items()
         if key.rules.loss
     }

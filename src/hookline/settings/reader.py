@@ -15,7 +15,7 @@ import msgspec
 from hookline._support.nearest import did_you_mean, nearest
 from hookline._support.places import system_settings_file, user_config_dir
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS, Dialect, list_managed_settings
+from hookline.dialects import DIALECTS, ROWS, Dialect, list_managed_settings, load_foreign
 from hookline.errors import InvalidHookError
 from hookline.settings.jsonc import (
     Document,
@@ -87,13 +87,13 @@ __all__ = [
     "SettingsReader",
     "Switches",
     "combine",
-    "find_claude_files",
     "find_demands",
+    "find_dialect",
     "find_disabled_names",
+    "find_foreign_files",
     "find_project_dir",
     "find_settings_files",
     "find_tools",
-    "is_claude_file",
     "is_foreign_file",
     "keep_one_of_each",
     "make_entry",
@@ -110,10 +110,8 @@ H = TypeVar("H", bound=HookConfig)
 _OWN_FILES = ("settings.local.json", "settings.json")
 _PROJECT_FOLDERS = (".hookline", ".llxprt", ".gemini")
 _PROJECT_FILES = (".llxprt/settings.json", ".gemini/settings.json")
-_CLAUDE_FOLDER = ".claude"
-_FOREIGN_FOLDERS = frozenset({*_PROJECT_FOLDERS[1:], "llxprt-code", _CLAUDE_FOLDER})
-_CLAUDE_PROJECT_FILES = (".claude/settings.local.json", ".claude/settings.json")
-_CLAUDE_HOME_FILES = (".claude/settings.json",)
+_OTHER_FOLDERS = tuple(row.folder for row in ROWS.values())
+_FOREIGN_FOLDERS = frozenset({*_PROJECT_FOLDERS[1:], "llxprt-code", *_OTHER_FOLDERS})
 _HOME_FILES = (
     *(".llxprt/settings.json", ".config/llxprt-code/settings.json"),
     ".gemini/settings.json",
@@ -150,7 +148,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     ``base`` is the path of the object that paths are relative to. ``folder`` is the directory of
     an extension whose settings are given in code, ``plugin_root`` and ``plugin_data`` those of a
-    Claude Code plugin.
+    plugin.
     """
 
     label: str
@@ -210,11 +208,11 @@ class Origin(msgspec.Struct, frozen=True):
             )
 
 
-def find_project_dir(working_dir: str, home: str | None, *, claude: bool = False) -> str:
+def find_project_dir(working_dir: str, home: str | None, *, foreign: bool = False) -> str:
     """The nearest directory upwards with a settings folder; the home directory does not count.
-    With ``claude`` a folder of Claude Code counts if there is no other."""
+    With ``foreign`` a folder of another dialect counts if there is no other."""
     real_home = home and os.path.realpath(home)
-    for folders in (_PROJECT_FOLDERS, *([(_CLAUDE_FOLDER,)] if claude else [])):
+    for folders in (_PROJECT_FOLDERS, *([_OTHER_FOLDERS] if foreign else [])):
         directory, parent = working_dir, ""
         while directory != parent:
             has_settings = any(map(os.path.isdir, _join_each(directory, folders)))
@@ -233,8 +231,8 @@ def find_settings_files(
 ) -> list[SettingsFile]:
     """Every file that may hold settings, highest priority first; a file that is reached twice
     counts once, for the layer that is trusted more. ``given`` files replace the project's and the
-    user's, ``system`` replaces the system's; a given file in a folder called ``.claude`` is in
-    Claude Code's dialect."""
+    user's, ``system`` replaces the system's; a given file in the folder of another dialect is
+    in that dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
     project = _join_each(own_folder, _OWN_FILES) + _join_each(project_dir, _PROJECT_FILES)
     user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
@@ -242,21 +240,24 @@ def find_settings_files(
         project, user = [], [os.path.abspath(path) for path in given]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
     for path in user:
-        is_claude = given is not None and is_claude_file(path)
-        dialect = "claude" if is_claude else "native"
+        dialect = "native" if given is None else find_dialect(path)
         found.append(SettingsFile(path, HookSource.USER, dialect))
     found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
     return keep_one_of_each(found)
 
 
-def find_claude_files(project_dir: str, home: str | None) -> list[SettingsFile]:
-    """Every file that may hold Claude Code settings, highest priority first."""
-    named = (
-        (HookSource.PROJECT, _join_each(project_dir, _CLAUDE_PROJECT_FILES)),
-        (HookSource.USER, _join_each(home, _CLAUDE_HOME_FILES)),
-        (HookSource.SYSTEM, list_managed_settings("claude")),
-    )
-    return [SettingsFile(path, source, "claude") for source, paths in named for path in paths]
+def find_foreign_files(project_dir: str, home: str | None) -> list[SettingsFile]:
+    """Every file that may hold settings of another dialect, highest priority first."""
+    return [
+        SettingsFile(path, source, dialect)
+        for dialect, row in ROWS.items()
+        for source, paths in (
+            (HookSource.PROJECT, _join_each(os.path.join(project_dir, row.folder), _OWN_FILES)),
+            (HookSource.USER, _join_each(home and os.path.join(home, row.folder), _OWN_FILES[1:])),
+            (HookSource.SYSTEM, list_managed_settings(dialect)),
+        )
+        for path in paths
+    ]
 
 
 def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
@@ -270,9 +271,10 @@ def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
     return [file for file in files if id(file) in kept]
 
 
-def is_claude_file(path: str) -> bool:
-    """Whether a settings file is Claude Code's, by the folder it is in."""
-    return os.path.basename(os.path.dirname(path)) == _CLAUDE_FOLDER
+def find_dialect(path: str) -> str:
+    """The dialect of a settings file, by the folder it is in."""
+    folder = os.path.basename(os.path.dirname(path))
+    return next((name for name, row in ROWS.items() if row.folder == folder), "native")
 
 
 def is_foreign_file(path: str) -> bool:
@@ -300,7 +302,7 @@ class ObjectReader:
         self.origin = origin
         self.source = source
         self.dialect = dialect
-        self.is_claude = dialect.name == "claude"
+        self.is_foreign = dialect.name in ROWS
         self.problems: list[Problem] = []
 
     def report(
@@ -323,7 +325,7 @@ class ObjectReader:
         lacks a key that it cannot do without."""
         self.report_slips(value, kind, path)
         chosen: dict[str, Any] = {}
-        for name, key in keys_of(kind, is_claude=self.is_claude).items():
+        for name, key in keys_of(kind, is_foreign=self.is_foreign).items():
             found = None if key.rules.in_parts else value.get(name)
             if found is None:
                 continue
@@ -338,7 +340,7 @@ class ObjectReader:
     def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
         """Make a value from the declared keys of an object. What cannot be used is reported and
         taken out of ``chosen``; raises ValidationError as ``read`` does."""
-        keys = keys_of(kind, is_claude=self.is_claude)
+        keys = keys_of(kind, is_foreign=self.is_foreign)
         # The types of hooks have None for a key that is left out, but null is no value for it.
         are_nulls_bad = issubclass(kind, HookConfig)
         try:
@@ -405,7 +407,7 @@ class ObjectReader:
         unknown = (key for key in value if key not in known and isinstance(key, str))
         for key in islice(unknown, _MOST_UNKNOWN):
             is_registered = issubclass(kind, HookConfig) and not path
-            slip = find_slip(key, kind, is_claude=self.is_claude, is_registered=is_registered)
+            slip = find_slip(key, kind, is_foreign=self.is_foreign, is_registered=is_registered)
             if slip is not None:
                 self.report(
                     (*path, key),
@@ -417,11 +419,9 @@ class ObjectReader:
 
     def _find_known(self, kind: type[msgspec.Struct], path: Path) -> frozenset[str]:
         if not issubclass(kind, HookConfig):
-            return frozenset(keys_of(kind, is_claude=self.is_claude))
-        if self.is_claude:
-            from hookline.dialects.claude.settings import HOOK_KEYS
-
-            return HOOK_KEYS
+            return frozenset(keys_of(kind, is_foreign=self.is_foreign))
+        if self.is_foreign:
+            return load_foreign(self.dialect.name).hook_keys
         return _HOOK_KEYS if path else _REGISTERED_KEYS
 
 
@@ -626,7 +626,7 @@ class _HookReader(ObjectReader):
     def read_fields(self, kind: type[H], config: Mapping[str, Any], path: Path, key: str) -> H:
         """Read the declared keys of a hook, in the words and units of the dialect; raises
         ValidationError if it lacks one that it cannot do without."""
-        known = keys_of(kind, is_claude=self.dialect.has_conditions)
+        known = keys_of(kind, is_foreign=self.dialect.has_conditions)
         chosen = {name: config[name] for name in known if name in config}
         self._default_timeout = self.dialect.default_timeout_ms(key, kind.type)
         if chosen.get("timeout") == float("inf"):
@@ -781,10 +781,8 @@ def read_layer(
     host's, for matchers of another dialect.
     """
     origin = Origin(label, document)
-    if dialect == "claude":
-        from hookline.dialects.claude.settings import read_claude_layer
-
-        return read_claude_layer(value, source, origin, tools)
+    if dialect in ROWS:
+        return load_foreign(dialect).read_layer(value, source, origin, tools)
     reader = ObjectReader(origin, source, DIALECTS["native"])
     settings = reader.read(DeclaredSettings, value)
     reader.problems += origin.duplicate_keys()
@@ -821,7 +819,7 @@ def read_layer(
         required=hooks.required,
         redaction=security.environment_variable_redaction or None,
         trace=None if trace is msgspec.UNSET else trace,
-        claude=None if settings.claude is msgspec.UNSET else settings.claude,
+        foreign=None if settings.claude is msgspec.UNSET else settings.claude,
         plugins=tuple(
             (name, origin.problem(("plugins", index), "bad-plugin", ""))
             for index, name in enumerate(value["plugins"] if settings.plugins else ())
@@ -837,7 +835,7 @@ def read_layer(
 def _read_tools(
     reader: ObjectReader, value: Mapping[str, Any], path: Path, file: str
 ) -> Iterator[tuple[str, DeclaredTool | None]]:
-    """The tools that settings declare at a path: by name, what each is in Claude Code; None for
+    """The tools that settings declare at a path: by name, what each is in other dialects; None for
     the tools in a list, which are only names."""
     declared = value_at(value, path)
     if isinstance(declared, list):

@@ -1,8 +1,8 @@
-"""Reads all sources of hooks: the settings files, Claude Code's files if settings or code ask for
-them, and its plugins.
+"""Reads all sources of hooks: the settings files, those of other dialects if settings or code
+ask for them, and plugins.
 
-Native settings decide what else is read, so they are read first. The code for Claude Code's files
-is imported only if there is something to read.
+Native settings decide what else is read, so they are read first. Another dialect is loaded only if
+there is something to read.
 """
 
 import os
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hookline._support.problem import Problem
+from hookline.dialects import PLUGINS, load_foreign
 from hookline.settings.layers import Layer, ReadSources, SettingsFile
 from hookline.settings.reader import SettingsReader, keep_one_of_each
 from hookline.wire.hooks import LAYER_ORDER, HookSource
@@ -28,7 +29,7 @@ _NAMING = (HookSource.SYSTEM, HookSource.RUNTIME, HookSource.USER, HookSource.PR
 class Sources:
     """Reads the same sources again and again; a broken one keeps its last good content.
 
-    ``claude_files`` are read if ``claude``, or else the settings, ask for them; ``plugins`` are
+    ``foreign_files`` are read if ``foreign``, or else the settings, ask for them; ``plugins`` are
     folders that code names. Each settings file that was read is put into ``texts``.
     """
 
@@ -37,8 +38,8 @@ class Sources:
         files: Iterable[SettingsFile] = (),
         *,
         project_dir: str,
-        claude_files: Iterable[SettingsFile] = (),
-        claude: bool | None = None,
+        foreign_files: Iterable[SettingsFile] = (),
+        foreign: bool | None = None,
         plugins: Iterable[str | os.PathLike[str]] = (),
         texts: "dict[str, tuple[bytes, Document]] | None" = None,
     ) -> None:
@@ -49,9 +50,9 @@ class Sources:
         self.plugins: tuple[tuple[HookSource, tuple[tuple[str, Path], ...]], ...] = ()
         # Matchers keep this object and read it each time.
         self.tools: dict[str, ToolAlias] = {}
-        self._claude_files = tuple(claude_files)
+        self._foreign_files = tuple(foreign_files)
         # Whether to read them: as code says, else as the last settings said.
-        self.claude = self._claude = claude
+        self.foreign = self._foreign = foreign
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
         self._last_good: dict[str, tuple[Layer, ...]] = {}
@@ -60,10 +61,10 @@ class Sources:
     def read(self) -> ReadSources:
         """Read all sources; raises OSError if the system has run out of resources."""
         found = {file: self._reader.read_file(file) for file in self._own_files}
-        self.claude, wanted = self._find_wanted(
+        self.foreign, wanted = self._find_wanted(
             [layer for layer in found.values() if layer is not None]
         )
-        asked = [file for file in self._claude_files if file.source in wanted]
+        asked = [file for file in self._foreign_files if file.source in wanted]
         self.files = self._own_files
         if asked:
             kept = keep_one_of_each([*self._own_files, *asked])
@@ -76,19 +77,18 @@ class Sources:
         layers.sort(key=lambda layer: LAYER_ORDER[layer.source])
         shared_env: Mapping[str, str] = {}
         if any(layer.rules is not None for layer in (*layers, *in_code)):
-            from hookline.dialects.claude.settings import apply_rules
-
-            applied, shared_env = apply_rules([*layers, *in_code])
+            applied, shared_env = load_foreign(PLUGINS).apply_rules([*layers, *in_code])
             layers, in_code = applied[: len(layers)], applied[len(layers) :]
         return ReadSources(
             layers=layers,
             in_code=in_code,
             shared_env=shared_env,
-            claude=self.claude,
+            foreign=self.foreign,
         )
 
-    def wants_claude(self) -> bool:
-        """Whether native settings ask for Claude Code's; raises OSError as ``read`` does."""
+    def wants_foreign(self) -> bool:
+        """Whether native settings ask for those of other dialects; raises OSError as ``read``
+        does."""
         read = (self._reader.read_file(file) for file in self._own_files)
         wanted, _ = self._find_wanted([layer for layer in read if layer is not None])
         return wanted or False
@@ -101,14 +101,14 @@ class Sources:
         self.tools.update(tools)
 
     def _find_wanted(self, layers: Iterable[Layer]) -> tuple[bool | None, frozenset[HookSource]]:
-        """Whether the project's Claude Code files are read, and for which layers such files are. A
+        """Whether the project's files of other dialects are read, and for which layers. A
         project can ask only for its own, and only if neither the user nor the system refuses."""
-        if self._claude is not None:
-            return self._claude, _EVERYBODY if self._claude else frozenset()
+        if self._foreign is not None:
+            return self._foreign, _EVERYBODY if self._foreign else frozenset()
         said: dict[HookSource, bool] = {}
         for layer in layers:
-            if layer.claude is not None:
-                said.setdefault(layer.source, layer.claude)
+            if layer.foreign is not None:
+                said.setdefault(layer.source, layer.foreign)
         system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
         if system is False or user is False:
             return False, frozenset({HookSource.SYSTEM} if system else ())
@@ -133,20 +133,19 @@ class Sources:
         if not named:
             self.plugin_files = self.plugins = ()
             return {}
-        from hookline.dialects.claude.settings import find_root, read_plugin
-
+        dialect = load_foreign(PLUGINS)
         named.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
         plugins: list[tuple[HookSource, tuple[tuple[str, Path], ...]]] = []
         done: set[str] = set()
         for namer, folder, place in named:
-            root = find_root(folder)
+            root = dialect.find_plugin_root(folder)
             if root in done:
                 continue
             done.add(root)
             source = HookSource.USER if namer is HookSource.RUNTIME else namer
-            read = read_plugin(folder, source, place, self.tools)
+            read = dialect.read_plugin(folder, source, place, self.tools)
             files += read.files
             plugins.append((source, read.places))
             found = read.layers

@@ -48,8 +48,9 @@ class KeyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     ``loss`` is what happens if a key that decides policy is misspelt, so that nothing reads it; a
     ``stray`` one is looked for in other objects too. ``must`` says what a value must be, where its
-    type does not. With ``each`` a list keeps its good items. ``is_claude`` is for keys that only
-    Claude Code's settings have; ``in_parts`` for values that are read one by one, or not at all.
+    type does not. With ``each`` a list keeps its good items. ``is_foreign`` is for keys that only
+    settings of other dialects have; ``in_parts`` for values that are read one by one, or not at
+    all.
     """
 
     layers: str = EVERY_LAYER
@@ -57,7 +58,7 @@ class KeyRules(msgspec.Struct, frozen=True, kw_only=True):
     stray: bool = False
     must: str = ""
     each: bool = False
-    is_claude: bool = False
+    is_foreign: bool = False
     in_parts: bool = False
 
 
@@ -93,7 +94,7 @@ def key(
 
 
 @cache
-def keys_of(kind: type[msgspec.Struct], *, is_claude: bool = False) -> Mapping[str, Key]:
+def keys_of(kind: type[msgspec.Struct], *, is_foreign: bool = False) -> Mapping[str, Key]:
     """Return the keys that settings may have in an object of a type."""
     types: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
@@ -102,7 +103,7 @@ def keys_of(kind: type[msgspec.Struct], *, is_claude: bool = False) -> Mapping[s
     for attribute, name in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True):
         for meta in getattr(types[attribute], "__metadata__", ()):
             rules = (meta.extra or {}).get("rules")
-            if isinstance(rules, KeyRules) and (is_claude or not rules.is_claude):
+            if isinstance(rules, KeyRules) and (is_foreign or not rules.is_foreign):
                 found[name] = Key(types[attribute], rules, _find_section(types[attribute]))
     return MappingProxyType(found)
 
@@ -174,7 +175,7 @@ class HookConfig(
         key(
             "The calls of the tool that the hook runs for, as a permission rule.",
             "Bash(git push:*)",
-            is_claude=True,
+            is_foreign=True,
             loss="the hook runs on every call that it matches",
             stray=True,
         ),
@@ -258,7 +259,7 @@ class CommandHook(HookConfig, frozen=True, kw_only=True, tag="command"):
     ] = field(default=False, name="async")
     rewake: Annotated[
         bool,
-        key("True runs the hook as async; its exit code 2 is told to the model.", is_claude=True),
+        key("True runs the hook as async; its exit code 2 is told to the model.", is_foreign=True),
     ] = field(default=False, name="asyncRewake")
     # The directory of the settings file or extension that the hook comes from.
     directory: str | None = None
@@ -378,7 +379,7 @@ class PromptHook(HookConfig, frozen=True, kw_only=True, tag="prompt"):
     continue_on_block: Annotated[
         bool,
         key(
-            "In Claude Code's settings, true has a no of the model deny the call instead of ending "
+            "In other dialects, true has a no of the model deny the call instead of ending "
             "the turn. In hookline's own settings a no always denies."
         ),
     ] = False

@@ -122,7 +122,7 @@ def test_a_file_reached_twice_counts_once_for_the_more_trusted_layer(everywhere:
     (everywhere / PROJECT_FILE).symlink_to(user_file())
     assert names(load(everywhere, claude=True)) == [ALL[0], *ALL[2:]]
     home = user_file().parent.parent
-    assert names(load(home, claude=True)) == ALL[2:]
+    assert names(load(home, foreign=True)) == ALL[2:]
 
 
 def test_files_that_are_given_stand_in_place_of_the_projects_and_the_users(
@@ -143,13 +143,13 @@ def test_a_project_of_claude_codes_is_found_where_there_is_no_other(tmp_path: Pa
     below.mkdir(parents=True)
     (tmp_path / "outer/inner/.claude").mkdir()
     assert find_project_dir(str(below), home) == str(below)
-    assert find_project_dir(str(below), home, claude=True) == str(tmp_path / "outer/inner")
+    assert find_project_dir(str(below), home, foreign=True) == str(tmp_path / "outer/inner")
     (tmp_path / "outer/.gemini").mkdir()
-    assert find_project_dir(str(below), home, claude=True) == str(tmp_path / "outer")
+    assert find_project_dir(str(below), home, foreign=True) == str(tmp_path / "outer")
     (user_file().parent).mkdir()
     at_home = user_file().parent.parent / "code"
     at_home.mkdir()
-    assert find_project_dir(str(at_home), home, claude=True) == str(at_home)
+    assert find_project_dir(str(at_home), home, foreign=True) == str(at_home)
 
 
 @pytest.mark.parametrize(

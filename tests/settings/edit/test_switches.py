@@ -99,7 +99,7 @@ def test_the_most_trusted_layer_that_reaches_a_hook_keeps_it_off() -> None:
 
 def test_a_switch_without_a_name_reaches_all_hooks_and_claude_codes_its_own() -> None:
     other, every = Switch(USER, "f", 1, "other"), Switch(USER, "f", 2, None)
-    claude = Switch(USER, "f", 3, None, is_claude=True)
+    claude = Switch(USER, "f", 3, None, is_foreign=True)
     assert switch_of(entry(USER), [other, every]) is every
     assert switch_of(entry(USER), [claude]) is None
     assert switch_of(entry(USER, dialect="claude"), [claude]) is claude

@@ -13,11 +13,11 @@ from hookline.contract import Config, HookSystem
 from hookline.dialects.claude.events import MAPPED_EVENTS
 from hookline.errors import UnknownEventError
 from hookline.settings.schema import (
-    CLAUDE_EVENTS,
     describe_input,
     describe_output,
     event_schema,
     find_event,
+    list_foreign_names,
 )
 from hookline.settings.schema.events import INPUTS, MODEL_MEANINGS
 from hookline.wire import inputs, model
@@ -184,7 +184,7 @@ def test_every_type_that_a_hook_reads_describes_its_fields() -> None:
 
 def test_an_event_is_known_by_the_names_of_both_families() -> None:
     ours = {name: event for name, event in MAPPED_EVENTS.items() if name != event}
-    assert ours == CLAUDE_EVENTS
+    assert ours == list_foreign_names()
     for name, event in MAPPED_EVENTS.items():
         assert find_event(name) is event
         assert event_schema(name) == event_schema(event)

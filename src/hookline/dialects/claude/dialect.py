@@ -3,8 +3,8 @@
 import functools
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hookline._support.problem import Problem
 from hookline.dialects.claude.answers import (
@@ -47,7 +47,11 @@ from hookline.dialects.tools import ShownCall, ToolAlias
 from hookline.errors import HooklineError
 from hookline.wire.events import EVENTS, EventName, EventSpec
 from hookline.wire.fired import FiredEvent, Target
-from hookline.wire.hooks import HookConfig, OnFailure, PromptHook
+from hookline.wire.hooks import HookConfig, HookSource, OnFailure, PromptHook
+
+if TYPE_CHECKING:
+    from hookline.settings.layers import Layer, Plugin
+    from hookline.settings.reader import Origin
 
 # No hook takes a quarter of an hour, so such a timeout was meant in milliseconds.
 _LONGEST_TIMEOUT = 1_000
@@ -96,8 +100,65 @@ class ClaudeDialect:
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     fired_by_all = frozenset({"PermissionRequest"})
     fired_by_some = frozenset({"SubagentStart", "SubagentStop", "PostCompact", "StopFailure"})
+    off_key = "disableAllHooks"
+    only_managed_key = "allowManagedHooksOnly"
     env_file = "CLAUDE_ENV_FILE"
     env_file_events = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
+
+    @property
+    def hook_keys(self) -> frozenset[str]:
+        """The keys of Claude Code's hooks of any type."""
+        from hookline.dialects.claude.settings import HOOK_KEYS
+
+        return HOOK_KEYS
+
+    def read_layer(
+        self,
+        value: Mapping[str, Any],
+        source: HookSource,
+        origin: "Origin",
+        tools: Mapping[str, ToolAlias] | None,
+    ) -> "Layer":
+        """Read a settings object of Claude Code's."""
+        from hookline.dialects.claude.settings import read_claude_layer
+
+        return read_claude_layer(value, source, origin, tools)
+
+    def apply_rules(self, layers: "Sequence[Layer]") -> "tuple[list[Layer], dict[str, str]]":
+        """Apply what Claude Code's settings say about hooks of all files."""
+        from hookline.dialects.claude.settings import apply_rules
+
+        return apply_rules(layers)
+
+    def make_tools(
+        self,
+        layers: "Iterable[Layer]",
+        *,
+        given: Mapping[str, ToolAlias] | None,
+        of_project: Mapping[str, Mapping[str, Any]],
+    ) -> tuple[dict[str, ToolAlias], list[Problem]]:
+        """Return what the host's tools are in Claude Code."""
+        from hookline.dialects.claude.settings import make_tools
+
+        return make_tools(layers, given=given, of_project=of_project)
+
+    def find_plugin_root(self, folder: str) -> str:
+        """Return the real folder of a plugin."""
+        from hookline.dialects.claude.settings import find_root
+
+        return find_root(folder)
+
+    def read_plugin(
+        self,
+        folder: str,
+        source: HookSource,
+        place: Problem,
+        tools: Mapping[str, ToolAlias] | None,
+    ) -> "Plugin":
+        """Read the hooks of a plugin."""
+        from hookline.dialects.claude.settings import read_plugin
+
+        return read_plugin(folder, source, place, tools)
 
     def event_for(self, key: str) -> EventName | None:
         """The event that hookline fires for one of Claude Code's names."""

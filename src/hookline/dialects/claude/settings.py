@@ -25,7 +25,7 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin
+from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin, Plugin
 from hookline.settings.reader import ObjectReader, Origin, parse_hooks
 from hookline.settings.types import Section
 from hookline.wire.hooks import (
@@ -59,7 +59,7 @@ _INERT_KEYS_OF: Mapping[str, frozenset[str]] = {
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     name: _INERT_KEYS.union(
         {"type"},
-        keys_of(KINDS.get(name, HookConfig), is_claude=True),
+        keys_of(KINDS.get(name, HookConfig), is_foreign=True),
         _INERT_KEYS_OF.get(name, ()),
     )
     for name in {**KINDS, **_INERT_KEYS_OF}
@@ -222,17 +222,6 @@ class _PluginError(Exception):
         self.message, self.remedy, self.at = message, remedy, at
 
 
-class Plugin(msgspec.Struct, frozen=True):
-    """A plugin's hooks, a layer for each place that has some; the files that it reads, whether they
-    exist or not; and its problems. ``places`` are its objects of events: the file and the path of
-    each."""
-
-    layers: tuple[Layer, ...]
-    files: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    places: tuple[tuple[str, Path], ...] = ()
-
-
 def read_plugin(
     folder: str, source: HookSource, place: Problem, tools: Mapping[str, ToolAlias] | None
 ) -> Plugin:
@@ -368,7 +357,8 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
     Those variables are not part of a project's hooks: a review must not depend on who reviews. No
     other layer can change what the system sets.
     """
-    ruling = [(layer.source, layer.rules) for layer in layers if layer.rules is not None]
+    named = [(layer.source, layer.rules) for layer in layers]
+    ruling = [(source, rules) for source, rules in named if isinstance(rules, ClaudeRules)]
     # The first file of a layer counts.
     of_project = _merge_env(rules.env for source, rules in ruling if source is HookSource.PROJECT)
     of_user = _merge_env(rules.env for source, rules in ruling if source is HookSource.USER)

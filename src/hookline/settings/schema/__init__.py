@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, TypeAlias, get_type_hints, is_typeddict
 import msgspec
 
 from hookline._support.nearest import nearest
+from hookline.dialects import list_foreign
 from hookline.errors import UnknownEventError
-from hookline.settings.schema.events import CLAUDE_EVENTS, INPUTS, MODEL_MEANINGS, make_output_type
+from hookline.settings.schema.events import INPUTS, MODEL_MEANINGS, make_output_type
 from hookline.settings.types import Hooks, Settings
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import KINDS, keys_of
 
 __all__ = [
-    "CLAUDE_EVENTS",
     "COMMENTS",
     "Field",
     "Key",
@@ -90,7 +90,7 @@ def settings_schema() -> Schema:
 
 
 def event_schema(name: str) -> Schema:
-    """Make the JSON Schema of an event, by our name or Claude Code's: ``$defs`` has ``input``, what
+    """Make the JSON Schema of an event, by any name of it: ``$defs`` has ``input``, what
     a hook reads, and ``output``, what it may answer. Raises UnknownEventError."""
     event = find_event(name)
     _, defs = _make_components(INPUTS[event], make_output_type(event))
@@ -157,13 +157,21 @@ def describe_output(name: str) -> tuple[Field, ...]:
 
 
 def find_event(name: str) -> HookEventName:
-    """Return our event for one of our names or Claude Code's; raises UnknownEventError."""
-    if name in CLAUDE_EVENTS:
-        return CLAUDE_EVENTS[name]
+    """Return our event for one of our names, or another dialect's; raises UnknownEventError."""
     names = [event.value for event in HookEventName]
-    if name not in names:
-        raise UnknownEventError(name, nearest(name, [*names, *CLAUDE_EVENTS]))
-    return HookEventName(name)
+    if name in names:
+        return HookEventName(name)
+    foreign = list_foreign_names()
+    if name not in foreign:
+        raise UnknownEventError(name, nearest(name, [*names, *foreign]))
+    return foreign[name]
+
+
+def list_foreign_names() -> dict[str, HookEventName]:
+    """Return our event for each name that another dialect has for it, where they differ."""
+    names = ((each, name) for each in list_foreign() for name in each.event_names())
+    events = {name: dialect.event_for(name) for dialect, name in names}
+    return {n: e for n, e in events.items() if isinstance(e, HookEventName) and n != e.value}
 
 
 def _describe_fields(type_: Any) -> tuple[Field, ...]:

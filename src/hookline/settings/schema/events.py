@@ -35,16 +35,6 @@ from hookline.wire.model import (
 )
 from hookline.wire.outputs import SPECIFIC_FIELDS
 
-# Claude Code's name -> our event, where they are not called the same.
-CLAUDE_EVENTS: Mapping[str, HookEventName] = {
-    "PreToolUse": HookEventName.BEFORE_TOOL,
-    "PostToolUse": HookEventName.AFTER_TOOL,
-    "PostToolUseFailure": HookEventName.AFTER_TOOL,
-    "UserPromptSubmit": HookEventName.BEFORE_AGENT,
-    "Stop": HookEventName.AFTER_AGENT,
-    "PreCompact": HookEventName.PRE_COMPRESS,
-}
-
 INPUTS: Mapping[HookEventName, type] = {
     event: getattr(inputs, f"{event.value}Event") for event in HookEventName
 }
@@ -168,7 +158,7 @@ class BeforeToolSpecific(WithContext, frozen=True, kw_only=True, forbid_unknown_
     ] = field(name="removeToolInput", default=UNSET)
     permission_decision: Annotated[
         _Word | UnsetType,
-        Meta(description="The same as decision, where that is left out, as Claude Code has it."),
+        Meta(description="The same as decision, where that is left out, as other agents have it."),
     ] = field(name="permissionDecision", default=UNSET)
     permission_decision_reason: Annotated[
         str | UnsetType, Meta(description="The same as reason, where that is left out.")

@@ -90,7 +90,7 @@ class Agent:
             )
             view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
         if notify is not None:
-            view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
+            view = view.heard_by(partial(self._show_message, notify))
         self._hooks = HookSession(view.heard)
         self._max_model_calls = max_model_calls
         self._tools = {tool.name: tool for tool in tools}

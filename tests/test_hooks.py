@@ -565,7 +565,7 @@ async def test_who_hears_the_answers_is_told_instead_of_the_log(
     async def hear(answer: Answer) -> None:
         heard.append(answer)
 
-    listening = HookSession(replace(hooks.session("s").view, hear=hear))
+    listening = HookSession(hooks.session("s").view.heard_by(hear))
     await listening.run_tool(lambda: "x", {}, name="t")
     assert [answer.event for answer in heard] == ["BeforeTool", "AfterTool"]
     assert caplog.text == ""

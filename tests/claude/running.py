@@ -132,8 +132,7 @@ class Session:
             session_id=SESSION_ID,
             transcript_path=self._texts["transcript"],
         )
-        view = msgspec.structs.replace(Hooks.of(config).view, hear=self._hear)
-        hooks = HookSession(view)
+        hooks = HookSession(Hooks.of(config).view.heard_by(self._hear))
         agent = Agent(
             hooks,
             self._provider,

@@ -103,7 +103,7 @@ class Agent:
             )
             view = msgspec.structs.replace(view, transcript_path=self._transcript.path)
         if notify is not None:
-            view = msgspec.structs.replace(view, hear=partial(self._show_message, notify))
+            view = view.heard_by(partial(self._show_message, notify))
         view = msgspec.structs.replace(view, get_actor=lambda: self._actor)
         self._hooks = HookSession(view.heard)
         self._max_model_calls = max_model_calls

@@ -41,9 +41,19 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     def heard(self) -> "EngineView":
         """The same view for callers who show no answers: what hooks tell the user is logged as a
         warning, unless a listener gets the answers already."""
-        if self.hear is not None:
-            return self
-        return msgspec.structs.replace(self, hear=self._tell_user)
+        return self if self.hear is not None else self.heard_by(self._tell_user)
+
+    def heard_by(self, hear: Hear) -> "EngineView":
+        """Return the same view, whose answers ``hear`` gets too, after those who hear them now."""
+        earlier = self.hear
+        if earlier is None:
+            return msgspec.structs.replace(self, hear=hear)
+
+        async def tell_both(answer: Answer) -> None:
+            await earlier(answer)
+            await hear(answer)
+
+        return msgspec.structs.replace(self, hear=tell_both)
 
     async def _tell_user(self, answer: Answer) -> None:
         if answer.user_message is not None:

@@ -121,9 +121,8 @@ class _Session:
         # The options of the client that has the session now.
         self.options = options
         hooks = conversation.hooks
-        self.face = Face(
-            msgspec.structs.replace(hooks.view, closed=blocks_failures, hear=self._tell_user)
-        )
+        view = msgspec.structs.replace(hooks.view, closed=blocks_failures or hooks.view.closed)
+        self.face = Face(view.heard_by(self._tell_user))
         self.turn: TurnGate | None = None
         self.calls: OrderedDict[CallKey, _Call] = OrderedDict()
         # By call id, what hooks replaced the result with.

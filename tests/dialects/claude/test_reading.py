@@ -196,7 +196,14 @@ def test_what_a_call_was_is_kept_beside_what_native_hooks_read() -> None:
     fired = read_claude_event("PostToolUse", given)
     assert (fired.facts.call_id, fired.facts.duration_ms) == ("toolu_1", 7)
     assert fired.facts.original == {**given, "hook_event_name": "PostToolUse"}
-    assert fired.extra == {"tool_use_id": "toolu_1", "duration_ms": 7, "prompt_id": "p"}
+    assert fired.extra == {"tool_use_id": "toolu_1", "duration_ms": 7, "turn_id": "p"}
+
+
+def test_native_hooks_read_which_subagent_acts() -> None:
+    given = {**CALL, "agent_id": "a-1", "agent_type": "reviewer"}
+    fired = read_claude_event("PreToolUse", given)
+    assert fired.extra["agent"] == {"name": "reviewer", "id": "a-1", "depth": 1}
+    assert "agent_id" not in fired.extra
 
 
 @pytest.mark.parametrize("name", ["PreToolUse", "PermissionDenied"])

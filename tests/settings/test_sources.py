@@ -53,7 +53,7 @@ def test_code_decides_about_claude_codes_files_whatever_settings_say(
 ) -> None:
     own = [make_file(tmp_path, USER, {"claude": not asked})]
     theirs = [make_file(tmp_path, source, {}, "claude") for source in ALL]
-    options: dict[str, Any] = {"project_dir": str(tmp_path), "claude_files": theirs}
+    options: dict[str, Any] = {"project_dir": str(tmp_path), "foreign_files": theirs}
     sources = Sources(own, foreign=asked, **options)
     assert sources.read().foreign is asked
     assert len(sources.files) == 1 + (3 if asked else 0)

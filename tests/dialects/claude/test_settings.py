@@ -122,7 +122,7 @@ def test_a_file_reached_twice_counts_once_for_the_more_trusted_layer(everywhere:
     (everywhere / PROJECT_FILE).symlink_to(user_file())
     assert names(load(everywhere, claude=True)) == [ALL[0], *ALL[2:]]
     home = user_file().parent.parent
-    assert names(load(home, foreign=True)) == ALL[2:]
+    assert names(load(home, claude=True)) == ALL[2:]
 
 
 def test_files_that_are_given_stand_in_place_of_the_projects_and_the_users(

@@ -86,7 +86,8 @@ class Config:
         return config
 
     def _bind(self, engine: Engine) -> None:
-        self.engine, self.project = engine, engine.project
+        self.engine: Engine = engine
+        self.project: Project = engine.project
         self._system: HookSystem | None = None
         self._lock = threading.Lock()
 
@@ -212,7 +213,7 @@ class HookSystem:
 
     def _bind(self, engine: Engine) -> None:
         engine.open()
-        self.engine = engine
+        self.engine: Engine = engine
         self._handler = HookEventHandler(engine)
 
     async def initialize(self) -> None:

@@ -11,6 +11,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
+    Final,
     Generic,
     Literal,
     ParamSpec,
@@ -702,28 +703,31 @@ class SyncHooks:
 
     def __init__(self, hooks: HookSession) -> None:
         self._face = Face(msgspec.structs.replace(hooks.view, blocking=True))
-        self.wrap, self.warn, self.may_answer = hooks.wrap, hooks.warn, hooks.may_answer
-        self.may_skip, self.is_strict = hooks.may_skip, hooks.is_strict
-        self.is_off = hooks.is_off
-        self.names_of_hooks = hooks.names_of_hooks
+        self.wrap: Final = hooks.wrap
+        self.warn: Final = hooks.warn
+        self.may_answer: Final = hooks.may_answer
+        self.may_skip: Final = hooks.may_skip
+        self.is_strict: Final = hooks.is_strict
+        self.is_off: Final = hooks.is_off
+        self.names_of_hooks: Final = hooks.names_of_hooks
 
-    before_tool = _Blocking(Face.before_tool)
-    after_tool = _Blocking(Face.after_tool)
-    before_agent = _Blocking(Face.before_agent)
-    after_agent = _Blocking(Face.after_agent)
-    before_model = _Blocking(Face.before_model)
-    after_model = _Blocking(Face.after_model)
-    before_tool_selection = _Blocking(Face.before_tool_selection)
-    session_start = _Blocking(Face.session_start)
-    session_end = _Blocking(Face.session_end)
-    pre_compress = _Blocking(Face.pre_compress)
-    notification = _Blocking(Face.notification)
-    fire = _Blocking(Face.fire)
-    fire_claude_event = _Blocking(Face.fire_claude_event)
-    run_tool = _Blocking(Face.run_tool)
-    call_tool = _Blocking(Face.call_tool)
-    tool_gate = _Blocking(_wrap(Face.tool_gate, SyncToolGate))
-    model_gate = _Blocking(_wrap(Face.model_gate, SyncModelGate))
+    before_tool: Final = _Blocking(Face.before_tool)
+    after_tool: Final = _Blocking(Face.after_tool)
+    before_agent: Final = _Blocking(Face.before_agent)
+    after_agent: Final = _Blocking(Face.after_agent)
+    before_model: Final = _Blocking(Face.before_model)
+    after_model: Final = _Blocking(Face.after_model)
+    before_tool_selection: Final = _Blocking(Face.before_tool_selection)
+    session_start: Final = _Blocking(Face.session_start)
+    session_end: Final = _Blocking(Face.session_end)
+    pre_compress: Final = _Blocking(Face.pre_compress)
+    notification: Final = _Blocking(Face.notification)
+    fire: Final = _Blocking(Face.fire)
+    fire_claude_event: Final = _Blocking(Face.fire_claude_event)
+    run_tool: Final = _Blocking(Face.run_tool)
+    call_tool: Final = _Blocking(Face.call_tool)
+    tool_gate: Final = _Blocking(_wrap(Face.tool_gate, SyncToolGate))
+    model_gate: Final = _Blocking(_wrap(Face.model_gate, SyncModelGate))
 
     @overload
     def model_call(

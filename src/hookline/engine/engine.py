@@ -100,11 +100,11 @@ class Engine:
         accept: Callable[[Settings], str | None] = lambda _settings: None,
     ) -> None:
         self.project = project
-        self.registry = HookRegistry()
+        self.registry: HookRegistry = HookRegistry()
         # Wrapped tools by name: a hook can ask for one of them as a tail call.
         self.tools: dict[str, Callable[..., Any]] = {}
         self.problems: tuple[Problem, ...] = ()
-        self.is_loaded = False
+        self.is_loaded: bool = False
         self._is_open = False
         self._bus = project.options.message_bus if message_bus is None else message_bus
         self._own_log, self._own_translator = debug_logger, translator

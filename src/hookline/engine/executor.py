@@ -77,7 +77,7 @@ class LocalExecutor:
     ) -> None:
         self.project = project
         self._translator = translator
-        self.debug_log = DebugLogger() if debug_logger is None else debug_logger
+        self.debug_log: DebugLogger = DebugLogger() if debug_logger is None else debug_logger
         self._ends = LateEnds(self.debug_log) if late_ends is None else late_ends
         self.planner = planner
         self.runner = runner

@@ -77,6 +77,8 @@ class Project:
         inherited: tuple[tuple[str, str | None], ...] = (),
     ) -> None:
         self.options = options
+        self.working_dir: str
+        self.project_dir: str
         disk = options if isinstance(options, LoadOptions) else None
         system = options.system_settings
         self._system_settings = os.path.abspath(system or system_settings_file())
@@ -85,7 +87,7 @@ class Project:
             self.project_dir = os.path.abspath(options.project_dir or self.working_dir)
         else:
             self.working_dir, self.project_dir = _find_places(disk)
-        self.target_dir = os.path.abspath(options.target_dir or self.working_dir)
+        self.target_dir: str = os.path.abspath(options.target_dir or self.working_dir)
         # A single path is an iterable too, of its characters.
         plugins = options.plugins
         folders = [plugins] if isinstance(plugins, str | os.PathLike) else plugins
@@ -111,7 +113,7 @@ class Project:
         self._expects_settings = False
         self._lock = threading.RLock()
         self._settings: Settings | None = None
-        self.in_force = self._work_out(None)
+        self.in_force: InForce = self._work_out(None)
 
     @classmethod
     @takes(LoadOptions)

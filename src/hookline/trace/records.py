@@ -226,7 +226,7 @@ class JsonLinesSink:
     ) -> None:
         from pathlib import Path
 
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._max_bytes = max_bytes
         self._older_files = older_files
         self._secrets = Secrets()

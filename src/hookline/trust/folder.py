@@ -118,7 +118,7 @@ class FolderTrust:
         self._reviews: list[KeptReview] = []
         self._signed: list[Signature | None] | None = None
         folders = (store.folder_of(project_dir) for store in stores)
-        self.files = tuple(folder for folder in folders if folder is not None)
+        self.files: tuple[str, ...] = tuple(folder for folder in folders if folder is not None)
 
     def use(
         self,

@@ -18,6 +18,7 @@ class Original(dict[str, Any]):
     fired it."""
 
     __slots__ = ("dialect",)
+    dialect: str
 
     def __init__(self, dialect: str, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)

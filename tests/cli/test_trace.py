@@ -406,7 +406,7 @@ def test_a_setting_of_the_user_turns_it_on_and_one_of_a_project_does_not(
     project.settings({**hook, "hookline": {"trace": True}})
     fire = ["fire", "BeforeAgent", "--input", '{"prompt": "hi"}', "--trust"]
     done = hookline(*fire, cwd=project.path)
-    assert "hookline.trace counts only in the user's or the system's settings" in done.err
+    assert "hookline.trace: counts only in the user's or the system's settings" in done.err
     assert not default_trace_file().exists()
     user = Path.home() / ".config" / "hookline" / "settings.json"
     user.parent.mkdir(parents=True)
@@ -416,7 +416,7 @@ def test_a_setting_of_the_user_turns_it_on_and_one_of_a_project_does_not(
     hookline(*fire, cwd=project.path)
     assert stat.S_IMODE(default_trace_file().stat().st_mode) == 0o600
     warning, event = hookline("trace", "--json", cwd=project.path).document["events"]
-    assert "hookline.trace counts only" in warning["reason"]
+    assert "hookline.trace: counts only" in warning["reason"]
     assert (event["event"], event["hooks"][0]["hook"]) == ("BeforeAgent", "h")
 
 

@@ -267,18 +267,21 @@ class NatsMessageBus:
         async def ask_in_background() -> HookExecutionResponse:
             if self._background_link is None:
                 self._background_link = Link(self._options, self._subjects, changed=become)
-            try:
-                return await self._background_link.ask(message, timeout=timeout)
-            except asyncio.CancelledError:
-                # close() cancels this task; the caller waits in another loop.
-                return unanswered_response(message, "disconnected", "the bus was closed")
+            return await self._background_link.ask(message, timeout=timeout)
 
         with self._lock:
             if self._background is None:
                 self._background = _BackgroundLoop()
             # Under the lock: close() finds either no loop, or one that has this request.
             asking = self._background.submit(ask_in_background())
-        return await asyncio.wrap_future(asking)
+        caller = asyncio.current_task()
+        try:
+            return await asyncio.wrap_future(asking)
+        except asyncio.CancelledError:
+            if caller is None or caller.cancelling():
+                raise
+            # close() cancels the task in the other loop, even before its first step.
+            return unanswered_response(message, "disconnected", "the bus was closed")
 
     async def ask_workers(self, *, wait: float = 2.0, silence: float = 0.3) -> list[Any]:
         """Return the status of every worker; raises BusConnectionError."""

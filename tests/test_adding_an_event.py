@@ -43,7 +43,7 @@ ADDITIONS = {
     "wire/inputs.py": {"class BeforeToolEvent(HookInput, BeforeToolInput):\n": TYPES},
     "hooks.py": {
         "    async def notification(\n": METHOD,
-        "    notification = _Blocking(": "    before_upload = _Blocking(Face.before_upload)\n",
+        "    notification: Final = ": "    before_upload: Final = _Blocking(Face.before_upload)\n",
     },
 }
 PROGRAM = """

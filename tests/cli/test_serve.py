@@ -15,6 +15,8 @@ from tests.cli.test_imports import loaded, third_party
 from tests.harness.scratch import Project
 from tests.service.workers import worker
 
+pytestmark = pytest.mark.slow  # workers, each a process of its own
+
 TOOL = ("--tool", "write", "--tool-input", "{}")
 
 

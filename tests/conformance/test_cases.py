@@ -37,6 +37,7 @@ def test_there_are_171_of_them() -> None:
     assert len(CASES) == 171
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_command_line_compares_and_counts_them() -> None:
     done = run_as_user(*CASES)

@@ -18,6 +18,8 @@ from hookline.wire.fired import FiredEvent
 from tests.conformance.test_cases import CASES, read
 from tests.eleven import Json
 
+pytestmark = pytest.mark.slow  # workers, each a process of its own
+
 SHARES = 8
 # Who asks is told what the hooks answered, not which of them there were.
 NOT_CARRIED = {"plan", "results"}

@@ -81,6 +81,7 @@ async def test_a_late_denial_of_a_guard_decides_when_it_comes() -> None:
     assert result.duration < SLACK * 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", ["", "echo '{}'", "echo fine"])
 async def test_a_guard_whose_stdout_is_held_until_its_timeout_has_failed(printed: str) -> None:
     result = await run_guard(f"{HOLDS}{printed}", timeout=1_500)
@@ -89,6 +90,7 @@ async def test_a_guard_whose_stdout_is_held_until_its_timeout_has_failed(printed
     assert 1_400 < result.duration < 1_500 + SLACK * 1000
 
 
+@pytest.mark.slow
 async def test_a_guard_whose_stdout_is_held_has_failed_after_five_seconds() -> None:
     began = time.monotonic()
     result = await run_guard(f"{HOLDS}echo '{{}}'")

@@ -19,6 +19,8 @@ from tests.engine.test_remote_blocking import fire
 from tests.harness.scratch import Project
 from tests.service.workers import WorkerProcess, worker
 
+pytestmark = pytest.mark.slow  # workers, each a process of its own
+
 DENY = answering('{"decision":"deny","reason":"no"}', name="guard")
 GUARDED: Json = {"hooks": on_every_event(DENY)}
 TOOL: Json = {"tool_name": "read", "tool_input": {}}

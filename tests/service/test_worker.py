@@ -19,6 +19,8 @@ from tests.harness.scratch import Project
 from tests.natsserver import expiring
 from tests.service.workers import worker
 
+pytestmark = pytest.mark.slow  # workers, each a process of its own
+
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
 HELD = command("echo $$ > pid.part; mv pid.part pid; while [ ! -e go ]; do sleep 0.01; done")
 

@@ -115,6 +115,11 @@ class LoadOptions(_DirectoryOption, frozen=True, kw_only=True, eq=False):
     copies: bool = False
     """Whether all reviewed hooks that can run from their copies do, not only guards."""
 
+    @property
+    def foreign(self) -> bool | None:
+        """Whether settings of other dialects are read too; None if hookline's settings decide."""
+        return self.claude
+
 
 class HookOptions(TypedDict, total=False):
     """The options of a hook that is registered in code."""

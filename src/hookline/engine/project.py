@@ -343,7 +343,7 @@ class Project:
 
     @property
     def _foreign(self) -> bool | None:
-        return self.options.claude if isinstance(self.options, LoadOptions) else None
+        return self.options.foreign if isinstance(self.options, LoadOptions) else None
 
     def _put_in_force(self, settings: Settings | None) -> None:
         in_force = self._work_out(settings)
@@ -427,7 +427,7 @@ def _find_places(options: LoadOptions) -> tuple[str, str]:
     for folder in (working_dir, options.project_dir):
         if folder and not os.path.isdir(folder):
             raise NoFolderError(os.fspath(os.path.abspath(folder)))
-    here, home, foreign = os.path.abspath(working_dir or os.getcwd()), home_dir(), options.claude
+    here, home, foreign = os.path.abspath(working_dir or os.getcwd()), home_dir(), options.foreign
     if options.project_dir:
         return here, os.path.abspath(options.project_dir)
     project = find_project_dir(here, home, foreign=foreign or False)

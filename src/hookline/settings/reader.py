@@ -15,7 +15,7 @@ import msgspec
 from hookline._support.nearest import did_you_mean, nearest
 from hookline._support.places import system_settings_file, user_config_dir
 from hookline._support.problem import Problem
-from hookline.dialects import DIALECTS, ROWS, Dialect, list_managed_settings, load_foreign
+from hookline.dialects import DIALECTS, PLUGINS, ROWS, Dialect, list_managed_settings, load_foreign
 from hookline.errors import InvalidHookError
 from hookline.settings.jsonc import (
     Document,
@@ -819,7 +819,7 @@ def read_layer(
         required=hooks.required,
         redaction=security.environment_variable_redaction or None,
         trace=None if trace is msgspec.UNSET else trace,
-        foreign=None if settings.claude is msgspec.UNSET else settings.claude,
+        foreign=None if settings.foreign is msgspec.UNSET else settings.foreign,
         plugins=tuple(
             (name, origin.problem(("plugins", index), "bad-plugin", ""))
             for index, name in enumerate(value["plugins"] if settings.plugins else ())
@@ -863,7 +863,8 @@ def _read_tools(
                 raise msgspec.ValidationError
             alias = reader.read(ToolNames, {"name": raw} if isinstance(raw, str) else raw, at)
         except msgspec.ValidationError:
-            message = 'must be the name of a tool of Claude Code\'s, or an object with its "name"'
+            title = ROWS[PLUGINS].title
+            message = f'must be the name of a tool of {title}\'s, or an object with its "name"'
             reader.report(at, "bad-field", message, _IGNORED)
             continue
         written = msgspec.to_builtins(alias)

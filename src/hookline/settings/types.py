@@ -390,7 +390,7 @@ class Settings(Section, frozen=True, kw_only=True):
             in_parts=True,
         ),
     ] = UNSET
-    claude: Annotated[
+    foreign: Annotated[
         bool | UnsetType,
         key(
             "True reads Claude Code's settings as well: the project's, the user's and the managed "
@@ -399,7 +399,7 @@ class Settings(Section, frozen=True, kw_only=True):
             layers="every layer; a project for its own file only",
             loss="it switches nothing",
         ),
-    ] = UNSET
+    ] = field(default=UNSET, name="claude")
     plugins: Annotated[
         tuple[str, ...],
         key(

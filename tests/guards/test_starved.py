@@ -41,9 +41,10 @@ def test_a_guard_blocks_at_every_door_whatever_the_process_lacks(
     assert outcomes, done.stderr
     assert [(door, word) for door, _, word in outcomes if word.startswith("raised")] == []
     assert {word for _, tool, word in outcomes if tool == "guarded"} == {"blocked"}
-    # Which hooks there are is not known: before the settings are read, or under a name of Claude
-    # Code's that could not be looked up.
-    is_unread = when == "first" and source == "files" and lack in ("descriptors", "memory")
+    # Which hooks there are is not known: before the settings are read, before there is memory for
+    # the engine, or under a name of Claude Code's that could not be looked up.
+    is_unread = lack == "memory" or (source == "files" and lack == "descriptors")
+    is_unread = is_unread and when == "first"
     free = {
         word
         for door, tool, word in outcomes

@@ -276,8 +276,8 @@ class Guard:
         except Exception:
             # The first event reports it.
             return []
-        own = [e for e in entries if e.file and e.hook.dialect == "claude"]
-        files = {(e.source, e.file) for e in own if not getattr(e.hook, "plugin_root", None)}
+        own = [e for e in entries if e.hook.dialect == NAME and not e.hook.plugin_root]
+        files = {(e.source, e.file) for e in own if e.file}
         return [file for source, file in sorted(files) if named.get(source, set()) & read]
 
     def must_block(self) -> bool:

@@ -9,7 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Read only, so the scratch tree may have them as they are.
-SHARED = ("Makefile", "README.md", "constraints-docs.txt", "examples", "pyproject.toml", "src")
+SHARED = (
+    *("ARCHITECTURE.md", "Makefile", "README.md", "constraints-docs.txt", "examples"),
+    *("pyproject.toml", "src"),
+)
 
 pytestmark = pytest.mark.timeout(120)
 

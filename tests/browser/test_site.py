@@ -217,6 +217,8 @@ def test_it_can_be_read_and_searched_without_a_server(seen: Page) -> None:
 def test_a_block_is_named_for_its_file_and_what_it_prints(seen: Page, address: str) -> None:
     visit(seen, address + "index.html")
     titles = "[...document.querySelectorAll('.highlight .filename')].map(t => t.innerText)"
+    # The page that the test before has left may still be on its way.
+    wait_for(seen, f"{titles}.includes('agent.py')")
     assert seen.evaluate(titles) == ["hooks/no-sudo.sh", ".hookline/settings.json", "agent.py"]
     visit(seen, address + "langchain.html")
     assert "prints" in seen.evaluate(titles)

@@ -61,8 +61,6 @@ class Dialect(Protocol):
     # The unit of its timeouts, and whether its hooks may have a condition on the call (``if``).
     time_unit: str
     has_conditions: bool
-    # The fields that make a hook run in the background.
-    background_keys: tuple[str, ...]
     # The settings keys of events on which plain text on stdout is context for the model.
     text_events: frozenset[str]
     # The variable that names a file for a hook's exports, on which events; "" if it has none.

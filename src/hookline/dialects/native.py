@@ -88,7 +88,6 @@ class NativeDialect:
     open_events = frozenset[str]()
     time_unit = "milliseconds"
     has_conditions = False
-    background_keys: tuple[str, ...] = ("async",)
     text_events = frozenset[str]()
     env_file = ""
     env_file_events = frozenset[str]()

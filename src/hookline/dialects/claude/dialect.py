@@ -95,7 +95,6 @@ class ClaudeDialect:
     open_events = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
     time_unit = "seconds"
     has_conditions = True
-    background_keys: tuple[str, ...] = ("async", "asyncRewake")
     text_events = TEXT_EVENTS
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     fired_by_all = frozenset({"PermissionRequest"})

@@ -13,7 +13,7 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(_ROOT)] if str(_ROOT) not in sys.path else []
 
-from hookline.testing.adapters import (  # noqa: E402 - the tests are found from this file's place
+from tests.kit.adapters import (  # noqa: E402 - the tests are found from this file's place
     Harness,
     render_column,
     render_table,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 
-from hookline.testing.adapters import Harness
+from tests.kit.adapters import Harness
 
 _NAMES = (
     "agent",

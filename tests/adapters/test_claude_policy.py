@@ -14,10 +14,10 @@ from mcp.client.stdio import stdio_client
 from hookline import Hooks, ToolAlias
 from hookline._support.notices import heard_warnings
 from hookline.calls.tool import ConfirmationRequest
-from hookline.testing.adapters import Call, Harness, Observed, Reply, Run
 from tests.adapters.harnesses import HARNESSES
 from tests.adapters.mcp.test_proxy import User
 from tests.adapters.test_policy import SERVER
+from tests.kit.adapters import Call, Harness, Observed, Reply, Run
 
 # Command -> what hooks answer to it, by the event. Each tells the user something as well.
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = {

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hookline import Hooks
-from hookline.testing.adapters import (
+from tests.adapters.harnesses import HARNESSES
+from tests.kit.adapters import (
     SCENARIOS,
     Call,
     Harness,
@@ -18,7 +19,6 @@ from hookline.testing.adapters import (
     Run,
     check_sessions,
 )
-from tests.adapters.harnesses import HARNESSES
 
 TOOL_EVENTS = ("BeforeTool", "AfterTool")
 TURN_EVENTS = ("BeforeAgent", "AfterAgent")

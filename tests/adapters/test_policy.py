@@ -13,8 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from hookline import Hooks
-from hookline.testing.adapters import Call, Harness, Observed, Reply, Run
 from tests.adapters.harnesses import HARNESSES
+from tests.kit.adapters import Call, Harness, Observed, Reply, Run
 
 GUARD = """
 import json, sys

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from hookline import Hooks, ask, deny
-from hookline.testing.adapters import Call, Harness, Message, Observed, Reply, Run
 from tests.adapters.harnesses import HARNESSES
+from tests.kit.adapters import Call, Harness, Message, Observed, Reply, Run
 
 every_mode = pytest.mark.parametrize(
     ("harness", "mode"),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from hookline import Hooks
-from hookline.testing.adapters import SCENARIOS, Call, Message, Observed, Reply, Run
-from hookline.testing.adapters.run import DISK_FULL
+from tests.kit.adapters import SCENARIOS, Call, Message, Observed, Reply, Run
+from tests.kit.adapters.run import DISK_FULL
 
 DONE = "All is done."
 LIST = Call("shell", {"command": "ls"})

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from hookline.testing.adapters import (
+from tests.adapters.harnesses import HARNESSES
+from tests.kit.adapters import (
     SCENARIOS,
     Harness,
     Limit,
@@ -15,7 +16,6 @@ from hookline.testing.adapters import (
     render_table,
     run_cell,
 )
-from tests.adapters.harnesses import HARNESSES
 from tools.effects import DOCUMENTS, render_effects, write_effects
 
 BLOCK = next(scenario for scenario in SCENARIOS if scenario.cell == "BeforeTool block")

@@ -11,8 +11,8 @@ import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType
 from hookline.bus.messages import MessageBus, MessageHandler, unanswered_response
-from hookline.testing import bus_conformance
-from hookline.testing.bus_conformance import (
+from tests.kit import buses
+from tests.kit.buses import (
     CHECKS,
     PAIR_CHECKS,
     Message,
@@ -108,8 +108,8 @@ class Leaky(Bus):
 
     async def publish(self, message: Message) -> None:
         await super().publish(message)
-        if bus_conformance.message() != message:
-            await super().publish(bus_conformance.message())
+        if buses.message() != message:
+            await super().publish(buses.message())
 
 
 class Strict(Bus):
@@ -191,8 +191,8 @@ class Empty(Bus):
 async def test_a_broken_promise_is_named(
     kind: type[Bus], check: str, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bus_conformance, "ARRIVAL_SECONDS", 0.05)
-    bus, run = kind(), getattr(bus_conformance, check)
+    monkeypatch.setattr(buses, "ARRIVAL_SECONDS", 0.05)
+    bus, run = kind(), getattr(buses, check)
     checking = run(bus, bus) if run in PAIR_CHECKS else run(bus)
     with pytest.raises(AssertionError, match=broken):
         await checking
@@ -221,7 +221,7 @@ class Late(Bus):
 
 
 async def test_a_bus_that_delivers_late_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus_conformance, "SILENCE_SECONDS", 0.001)
+    monkeypatch.setattr(buses, "SILENCE_SECONDS", 0.001)
     async with asyncio.timeout(4):
         for check in CHECKS:
             await check(Late())
@@ -243,7 +243,7 @@ class Warming(Bus):
 
 async def test_an_end_may_need_a_moment_until_it_knows_of_the_other() -> None:
     bus = Warming()
-    await bus_conformance.a_request_from_one_end_is_answered_at_the_other(bus, bus)
+    await buses.a_request_from_one_end_is_answered_at_the_other(bus, bus)
     assert bus.requests == 4
 
 
@@ -258,19 +258,19 @@ async def test_a_bus_must_warn_of_each_message_that_it_refuses(unknown: Any) -> 
                 await super().publish(message)
 
     with pytest.raises(AssertionError, match="7 messages must be refused"):
-        await bus_conformance.a_message_of_no_known_type_is_refused_with_a_warning(Lenient())
+        await buses.a_message_of_no_known_type_is_refused_with_a_warning(Lenient())
 
 
 async def test_a_caller_must_not_be_left_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     bus = Bus()
-    monkeypatch.setattr(bus_conformance, "ARRIVAL_SECONDS", 0.1)
+    monkeypatch.setattr(buses, "ARRIVAL_SECONDS", 0.1)
     with pytest.raises(AssertionError, match="the caller was left waiting"):
-        await bus_conformance.a_request_that_nobody_serves_fails_in_time(bus, bus)
+        await buses.a_request_that_nobody_serves_fails_in_time(bus, bus)
 
 
 async def test_the_checks_leave_no_handler_of_the_log_behind() -> None:
     before = [*logging.getLogger("hookline").handlers]
-    await bus_conformance.a_message_of_no_known_type_is_refused_with_a_warning(Bus())
+    await buses.a_message_of_no_known_type_is_refused_with_a_warning(Bus())
     assert logging.getLogger("hookline").handlers == before
 
 
@@ -292,8 +292,8 @@ async def test_both_ends_of_a_pair_are_checked_and_closed(monkeypatch: pytest.Mo
     async def check(*given: MessageBus) -> None:
         events.append(given)
 
-    monkeypatch.setattr(bus_conformance, "CHECKS", ())
-    monkeypatch.setattr(bus_conformance, "PAIR_CHECKS", (check,))
+    monkeypatch.setattr(buses, "CHECKS", ())
+    monkeypatch.setattr(buses, "PAIR_CHECKS", (check,))
     await check_message_bus(make, make_pair)
     assert events == [ends, *ends]
 

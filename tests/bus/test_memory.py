@@ -9,8 +9,9 @@ import pytest
 
 from hookline.bus import InProcessMessageBus, MessageBusType, request_hook_execution
 from hookline.bus.messages import MessageBus, MessageHandler
-from hookline.testing import bus_conformance
-from hookline.testing.bus_conformance import (
+from tests.eleven import until
+from tests.kit import buses
+from tests.kit.buses import (
     CHECKS,
     PAIR_CHECKS,
     Check,
@@ -18,7 +19,6 @@ from hookline.testing.bus_conformance import (
     check_message_bus,
     message,
 )
-from tests.eleven import until
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST
 
@@ -48,7 +48,7 @@ class Forgetful(InProcessMessageBus):
 async def test_the_checks_find_out_a_bus_that_is_none(
     kind: type[InProcessMessageBus], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bus_conformance, "ARRIVAL_SECONDS", 0.1)
+    monkeypatch.setattr(buses, "ARRIVAL_SECONDS", 0.1)
 
     async def make() -> MessageBus:
         return kind()
@@ -132,14 +132,14 @@ class Altering(InProcessMessageBus):
 async def test_each_check_finds_a_bus_that_delivers_something_else(
     check: str, alter: Callable[[Message], list[Message]], broken: str
 ) -> None:
-    bus, run = Altering(alter), getattr(bus_conformance, check)
+    bus, run = Altering(alter), getattr(buses, check)
     with pytest.raises(AssertionError, match=broken):
         await (run(bus, bus) if run in PAIR_CHECKS else run(bus))
 
 
 async def test_the_checks_find_a_handler_that_cannot_end_its_subscription() -> None:
     with pytest.raises(AssertionError, match="2 arrived instead of 1"):
-        await bus_conformance.a_handler_may_end_its_own_subscription(Forgetful())
+        await buses.a_handler_may_end_its_own_subscription(Forgetful())
 
 
 async def test_each_bus_that_was_checked_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +158,8 @@ async def test_each_bus_that_was_checked_is_closed(monkeypatch: pytest.MonkeyPat
 
     for checks, expected in (("CHECKS", 1), ("PAIR_CHECKS", 2)):
         events.clear()
-        monkeypatch.setattr(bus_conformance, "CHECKS", ())
-        monkeypatch.setattr(bus_conformance, checks, (fail,))
+        monkeypatch.setattr(buses, "CHECKS", ())
+        monkeypatch.setattr(buses, checks, (fail,))
         with pytest.raises(AssertionError, match="not a bus"):
             await check_message_bus(make)
         assert events == ["checked", *["closed"] * expected]

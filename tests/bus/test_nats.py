@@ -14,7 +14,8 @@ from hookline.bus import MessageBusType, request_hook_execution
 from hookline.bus.messages import MessageBus
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
 from hookline.bus.nats.connection import explain_failure
-from hookline.testing.bus_conformance import (
+from tests.eleven import Json, started, until
+from tests.kit.buses import (
     CHECKS,
     PAIR_CHECKS,
     Check,
@@ -22,7 +23,6 @@ from hookline.testing.bus_conformance import (
     check_message_bus,
     message,
 )
-from tests.eleven import Json, started, until
 from tests.natsserver import nats_server
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST

@@ -14,9 +14,9 @@ import pytest
 
 from hookline.bus import MessageBusType, request_hook_execution
 from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBus
-from hookline.testing.bus_conformance import message
 from tests.bus.test_nats_serving import TOOL, Gate, limited
 from tests.eleven import Json, started, until
+from tests.kit.buses import message
 from tests.natsserver import expiring, nats_server
 
 REQUEST = MessageBusType.HOOK_EXECUTION_REQUEST

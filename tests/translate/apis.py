@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hookline.testing.translators import HIDDEN, SECRET
+from tests.kit.translators import HIDDEN, SECRET
 from tests.translate.forms import Json
 
 texts = st.sampled_from(["", "a", "b", "ab", " ", "Grüße\n", SECRET, f"write to {SECRET}!"])

@@ -3,8 +3,6 @@
 import copy
 import dataclasses
 import enum
-import subprocess
-import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -14,7 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from hookline.testing.translators import (
+from hookline.translate.openai_chat import OpenAIChatTranslator
+from hookline.translate.values import put
+from tests.kit.translators import (
     HIDDEN,
     SECRET,
     check_answers,
@@ -28,8 +28,6 @@ from hookline.testing.translators import (
     get_allowed,
     to_json,
 )
-from hookline.translate.openai_chat import OpenAIChatTranslator
-from hookline.translate.values import put
 from tests.translate.forms import Json
 
 CALL: Json = {"id": HIDDEN, "type": "function", "function": {"name": "a", "arguments": "{}"}}
@@ -113,12 +111,6 @@ def test_a_broken_law_is_named(
 def test_another_exception_than_a_refusal_goes_through() -> None:
     with pytest.raises((KeyError, TypeError)):
         check_any_value(Raising(), {})
-
-
-def test_the_laws_load_without_hypothesis() -> None:
-    code = "import sys, hookline.testing.translators; print('hypothesis' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "False\n"
 
 
 NEW = "⟨new⟩"

@@ -8,15 +8,15 @@ from google.genai.types import GenerateContentResponse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.testing.translators import (
+from hookline.translate import HookTranslator
+from hookline.translate.choice import AnyTranslator, make_translator
+from tests.kit.translators import (
     check_answers,
     check_any_answer,
     check_any_value,
     check_request,
     check_response,
 )
-from hookline.translate import HookTranslator
-from hookline.translate.choice import AnyTranslator, make_translator
 from tests.translate import apis
 from tests.translate import strategies as some
 from tests.translate.forms import Form, Json, in_both_forms

@@ -121,16 +121,13 @@ _GROUPS = (
     ),
     Group(
         "Testing",
-        "Hook tests are data, and run in pytest too: [test a hook](../hook-tests.md). The plugin "
-        "is the first; the others are for people who write an engine, a translator or a bus:",
+        "Hook tests are data, and run in pytest too: [test a hook](../hook-tests.md). The last "
+        "is for people who write an engine:",
         (
             "hookline.testing.plugin.hooks",
             "hookline.testing.plugin.load_hooks",
             "hookline.testing.plugin.CheckedHooks",
             "hookline.testing.conformance.main",
-            "hookline.testing.bus_conformance.check_message_bus",
-            "hookline.testing.translators.check_request",
-            "hookline.testing.translators.check_response",
         ),
         with_members=False,
     ),

@@ -21,7 +21,7 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 from hookline.adapters.adk import HookedSummarizer, HooklinePlugin
-from hookline.testing.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import Harness, Limit, Message, Run
 
 
 class _Model(BaseLlm):

@@ -7,7 +7,7 @@ from typing import Any
 from hookline.agent import Agent, ScriptedProvider
 from hookline.agent.providers.scripted import call
 from hookline.agent.tools import Tool as AgentTool
-from hookline.testing.adapters import Harness, Limit, Message, Run, Tool
+from tests.kit.adapters import Harness, Limit, Message, Run, Tool
 
 _LIVE = Limit(
     "◐",

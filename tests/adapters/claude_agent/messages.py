@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hookline.testing.adapters import Call, Message, Reply
 from tests.harness.loopback import LoopbackServer
+from tests.kit.adapters import Call, Message, Reply
 
 _SUMMARIZE = "Your task is to create a detailed summary"
 

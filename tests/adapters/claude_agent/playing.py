@@ -16,13 +16,13 @@ from claude_agent_sdk import (
 
 from hookline import Hooks
 from hookline.adapters.claude_agent import hooked
-from hookline.testing.adapters import Message, Reply
 from tests.adapters.claude_agent.messages import (
     MessagesApi,
     clean_environment,
     read_result,
     say,
 )
+from tests.kit.adapters import Message, Reply
 
 Event = dict[str, Any]
 

@@ -28,8 +28,8 @@ from claude_agent_sdk import (
 from msgspec.structs import replace
 
 from hookline.adapters.claude_agent import hooked
-from hookline.testing.adapters import Harness, Limit, Message, Reply, Run, Tool
 from tests.adapters.claude_agent.messages import MessagesApi, clean_environment, read_result
+from tests.kit.adapters import Harness, Limit, Message, Reply, Run, Tool
 
 _PREFIX = "mcp__host__"
 

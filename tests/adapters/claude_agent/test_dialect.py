@@ -18,9 +18,9 @@ from claude_agent_sdk import (
 from hookline import Hooks, ToolAlias
 from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
-from hookline.testing.adapters import Reply
 from tests.adapters.claude_agent.messages import call
 from tests.adapters.claude_agent.playing import Event, play
+from tests.kit.adapters import Reply
 
 # It writes down what it reads, and says what the file of its event's name holds for a text in it.
 SCRIPT = """

@@ -14,9 +14,9 @@ from hookline import Hooks, allow, deny, replace_result
 from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
 from hookline.errors import HooklineError
-from hookline.testing.adapters import Reply
 from tests.adapters.claude_agent.messages import call
 from tests.adapters.claude_agent.playing import play
+from tests.kit.adapters import Reply
 
 BASH = {"allow": ["Bash"]}
 TOUCH: list[str | Reply] = [call("Bash", command="touch a"), "Done."]

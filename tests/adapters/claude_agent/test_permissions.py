@@ -13,9 +13,9 @@ from claude_agent_sdk import (
 
 from hookline import Hooks, allow, ask, combine, message, rewrite
 from hookline.adapters.claude_agent import hooked
-from hookline.testing.adapters import Reply
 from tests.adapters.claude_agent.messages import call
 from tests.adapters.claude_agent.playing import note, play
+from tests.kit.adapters import Reply
 
 ALLOWING: dict[str, Any] = {
     "allow": allow(),

@@ -29,9 +29,9 @@ from hookline import (
 )
 from hookline._support.notices import heard_warnings
 from hookline.adapters.claude_agent import hooked
-from hookline.testing.adapters import Call, Reply
 from tests.adapters.claude_agent.messages import MessagesApi, call, clean_environment
 from tests.adapters.claude_agent.playing import Event, note, play
+from tests.kit.adapters import Call, Reply
 
 ALL: dict[str, Any] = {"allow": ["Bash", "Read", "Write", "Edit", "Glob", "Grep"]}
 SCRIPT = """

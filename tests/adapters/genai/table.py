@@ -13,7 +13,6 @@ from google import genai
 from google.genai import types
 
 from hookline.adapters.genai import hooked
-from hookline.testing.adapters import Harness, Limit, Message, Run
 from tests.adapters.genai.playing import (
     HTTPX,
     MODEL,
@@ -24,6 +23,7 @@ from tests.adapters.genai.playing import (
     sse,
     text_of,
 )
+from tests.kit.adapters import Harness, Limit, Message, Run
 
 
 async def run(run: Run) -> None:

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from hookline.testing.adapters import SCENARIOS, Scenario, run_cell
 from tests.adapters.genai.table import HARNESS
+from tests.kit.adapters import SCENARIOS, Scenario, run_cell
 
 
 @pytest.mark.skipif(find_spec("langchain") is not None, reason="test_table.py has it too")

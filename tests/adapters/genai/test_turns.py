@@ -13,7 +13,6 @@ from google.genai import types
 
 from hookline import Hooks, add_context, deny, message
 from hookline.adapters.genai import hooked
-from hookline.testing.adapters import check_sessions
 from tests.adapters.genai.playing import (
     HTTPX,
     MODEL,
@@ -35,6 +34,7 @@ from tests.adapters.genai.playing import (
     reply,
     sse,
 )
+from tests.kit.adapters import check_sessions
 
 CHATS = {name: play for name, play in PLAYS.items() if "chat" in name}
 MODELS = {name: play for name, play in PLAYS.items() if "models" in name}

@@ -12,8 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from hookline.adapters.langchain import HookedSummarization, HooklineMiddleware
-from hookline.testing.adapters import Harness, Limit, Message, Run
 from tests.adapters.langchain.models import ScriptedModel
+from tests.kit.adapters import Harness, Limit, Message, Run
 
 _ROLES = {"human": "user", "ai": "model", "system": "system", "tool": "tool"}
 

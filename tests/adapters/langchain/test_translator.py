@@ -22,7 +22,11 @@ from langchain_core.tools import tool
 from langgraph.types import Command
 
 from hookline.errors import TranslationError
-from hookline.testing.translators import (
+from hookline.translate.choice import AnyTranslator
+from hookline.translate.langchain import LangChainTranslator
+from tests.adapters.langchain.models import Recorded, ScriptedModel
+from tests.arbitrary import JSON, PAYLOADS
+from tests.kit.translators import (
     HIDDEN,
     SECRET,
     check_answers,
@@ -31,10 +35,6 @@ from hookline.testing.translators import (
     check_request,
     check_response,
 )
-from hookline.translate.choice import AnyTranslator
-from hookline.translate.langchain import LangChainTranslator
-from tests.adapters.langchain.models import Recorded, ScriptedModel
-from tests.arbitrary import JSON, PAYLOADS
 
 translator = LangChainTranslator()
 

@@ -18,8 +18,8 @@ from agents.result import RunResultBase
 from agents.testing import ModelCall, ModelStep, assistant_message, function_call
 
 from hookline.adapters.openai_agents import close, hooked, read_question
-from hookline.testing.adapters import Harness, Limit, Message, Run
 from tests.adapters.openai_agents.models import TalkingModel
+from tests.kit.adapters import Harness, Limit, Message, Run
 
 set_tracing_disabled(True)
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hookline import StoppedByHook
-from hookline.testing.adapters import Call, Harness, Limit, Message, Reply, Run
+from tests.kit.adapters import Call, Harness, Limit, Message, Reply, Run
 
 _NO_SEAM = Limit("–", why="a function knows nothing of the turn or the model that calls it")
 

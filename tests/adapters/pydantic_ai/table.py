@@ -26,7 +26,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from hookline.adapters.pydantic_ai import HooklineCapability
-from hookline.testing.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import Harness, Limit, Message, Run
 
 
 async def run(run: Run) -> None:

@@ -38,7 +38,10 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from hookline.errors import TranslationError
-from hookline.testing.translators import (
+from hookline.translate.choice import AnyTranslator
+from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
+from tests.arbitrary import JSON, NOT_JSON
+from tests.kit.translators import (
     HIDDEN,
     SECRET,
     check_answers,
@@ -47,9 +50,6 @@ from hookline.testing.translators import (
     check_request,
     check_response,
 )
-from hookline.translate.choice import AnyTranslator
-from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
-from tests.arbitrary import JSON, NOT_JSON
 
 TRANSLATOR = PydanticAITranslator()
 TEXT = st.text(min_size=1, max_size=20) | st.just(f"write to {SECRET}")

@@ -12,9 +12,9 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessage
 from openai.types.responses import Response, ResponseOutputItem
 from pydantic import TypeAdapter
 
-from hookline.testing.translators import check_answers, check_request, check_response
 from hookline.translate.choice import make_translator
 from hookline.translate.values import SDKCall
+from tests.kit.translators import check_answers, check_request, check_response
 from tests.translate import apis
 from tests.translate.forms import Json
 

@@ -20,9 +20,9 @@ from openai.types.responses import ParsedResponse, Response, ResponseTextDeltaEv
 from pydantic import BaseModel, TypeAdapter
 
 from hookline import Hooks, deny
-from hookline.testing.translators import check_valid
 from hookline.translate.choice import AnyTranslator
 from hookline.translate.values import SDKCall
+from tests.kit.translators import check_valid
 
 EMAIL = "jane@example.org"
 Json = dict[str, Any]

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hookline.hooks import Hooks
-from hookline.testing.adapters.run import Observed, Run
-from hookline.testing.adapters.scenarios import SCENARIOS, Hook, Scenario
+from tests.kit.adapters.run import Observed, Run
+from tests.kit.adapters.scenarios import SCENARIOS, Hook, Scenario
 
 Mark: TypeAlias = Literal["✓", "◐", "✗", "–"]
 _SECONDS = 60

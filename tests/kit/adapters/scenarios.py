@@ -19,7 +19,7 @@ from hookline.replies import (
     rewrite,
     stop,
 )
-from hookline.testing.adapters.run import DISK_FULL, Call, Observed, Reply
+from tests.kit.adapters.run import DISK_FULL, Call, Observed, Reply
 
 Event: TypeAlias = dict[str, Any]
 Check: TypeAlias = Callable[[Observed], Iterable[str]]

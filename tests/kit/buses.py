@@ -329,7 +329,7 @@ def _expect(holds: bool, otherwise: str) -> None:
 async def _wait_for(heard: list[Any], count: int) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ARRIVAL_SECONDS
-    while len(heard) < count and loop.time() < deadline:  # noqa: ASYNC110 (any bus, any thread)
+    while len(heard) < count and loop.time() < deadline:
         await asyncio.sleep(0.001)
     _expect(len(heard) >= count, f"{len(heard)} of {count} arrived: {heard!r}")
 

@@ -51,20 +51,20 @@ whose name has the word "stream" must show a text in pieces if no hook holds it 
 framework's blocking functions with ``asyncio.to_thread``.
 """
 
-from hookline.testing.adapters.concurrency import check_sessions as check_sessions
-from hookline.testing.adapters.run import Call as Call
-from hookline.testing.adapters.run import Message as Message
-from hookline.testing.adapters.run import Observed as Observed
-from hookline.testing.adapters.run import Reply as Reply
-from hookline.testing.adapters.run import Run as Run
-from hookline.testing.adapters.run import Tool as Tool
-from hookline.testing.adapters.scenarios import SCENARIOS as SCENARIOS
-from hookline.testing.adapters.scenarios import Hook as Hook
-from hookline.testing.adapters.scenarios import Scenario as Scenario
-from hookline.testing.adapters.table import CellResult as CellResult
-from hookline.testing.adapters.table import Harness as Harness
-from hookline.testing.adapters.table import Limit as Limit
-from hookline.testing.adapters.table import render_column as render_column
-from hookline.testing.adapters.table import render_table as render_table
-from hookline.testing.adapters.table import run_cell as run_cell
-from hookline.testing.adapters.table import run_table as run_table
+from tests.kit.adapters.concurrency import check_sessions as check_sessions
+from tests.kit.adapters.run import Call as Call
+from tests.kit.adapters.run import Message as Message
+from tests.kit.adapters.run import Observed as Observed
+from tests.kit.adapters.run import Reply as Reply
+from tests.kit.adapters.run import Run as Run
+from tests.kit.adapters.run import Tool as Tool
+from tests.kit.adapters.scenarios import SCENARIOS as SCENARIOS
+from tests.kit.adapters.scenarios import Hook as Hook
+from tests.kit.adapters.scenarios import Scenario as Scenario
+from tests.kit.adapters.table import CellResult as CellResult
+from tests.kit.adapters.table import Harness as Harness
+from tests.kit.adapters.table import Limit as Limit
+from tests.kit.adapters.table import render_column as render_column
+from tests.kit.adapters.table import render_table as render_table
+from tests.kit.adapters.table import run_cell as run_cell
+from tests.kit.adapters.table import run_table as run_table

@@ -1,0 +1,1 @@
+"""Conformance suites for buses, translators and adapters: what each one here must keep."""

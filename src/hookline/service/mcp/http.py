@@ -19,10 +19,10 @@ import msgspec
 from msgspec import UNSET
 
 from hookline._support.escapes import one_line
+from hookline._support.eventstream import EventReader, EventTooLarge
 from hookline._support.notices import warn
 from hookline.service.mcp.address import read_address
 from hookline.service.mcp.connection import Answer, Connection, Failed, Unreachable, make_size_error
-from hookline.service.mcp.events import EventParser, EventTooLarge
 from hookline.service.mcp.lines import MAX_MESSAGE
 from hookline.service.mcp.routes import (
     VERSION,
@@ -107,10 +107,10 @@ class _Position:
         first = min(max(first, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS)
         return min(first * 2.0 ** min(failures, 10), MAX_RETRY_SECONDS)
 
-    def read_from(self, parser: EventParser) -> None:
-        self.retry = parser.retry if parser.retry is not None else self.retry
-        if _HEADER_VALUE.fullmatch(parser.last_id):
-            self.last_id = parser.last_id
+    def read_from(self, reader: EventReader) -> None:
+        self.retry = reader.retry if reader.retry is not None else self.retry
+        if _HEADER_VALUE.fullmatch(reader.last_id):
+            self.last_id = reader.last_id
 
     def headers(self) -> dict[str, str]:
         return {"last-event-id": self.last_id} if self.last_id else {}
@@ -377,18 +377,18 @@ class HttpServer:
 
     async def _follow_stream(self, answer: Answer, position: _Position, call: _Call | None) -> None:
         """Pass on the messages of a stream, up to the response to the call or to the end."""
-        parser = EventParser(self._connection.limit)
+        reader = EventReader(self._connection.limit)
         try:
             async for piece in answer.pieces:
-                for event in parser.feed(piece):
+                for event in reader.feed(piece):
                     if event.kind == "message" and event.data:
                         position.messages += 1
                         await self._pass_on_body(event.data, call)
-                    position.read_from(parser)
+                    position.read_from(reader)
                     if call is not None and call.answered:
                         await answer.drain()
                         return
-                position.read_from(parser)
+                position.read_from(reader)
         except EventTooLarge:
             raise make_size_error(self._name, self._connection.limit) from None
         except Unreachable:

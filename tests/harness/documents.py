@@ -85,11 +85,13 @@ def check_types(
     for document in documents:
         name = "_".join(document.relative_to(REPOSITORY).with_suffix("").parts)
         for block in read_blocks(document.read_text(encoding="utf-8")):
-            if block.kind == "python" and block.environment == environment:
+            if block.kind != "python":
+                continue
+            if "file" in block.words:
+                _write(directory / "files" / block.words["file"], block.text)
+            if block.environment == environment:
                 snippet = directory / f"{name.replace('-', '_')}_{block.line}.py"
                 snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
-                if "file" in block.words:
-                    _write(directory / "files" / block.words["file"], block.text)
     snippets = sorted(map(str, directory.glob("*.py")))
     if snippets:
         checked = subprocess.run(

@@ -256,7 +256,12 @@ class LocalExecutor:
             if session_id is None:
                 session_id = self.project.get_session_id()
             self.debug_log.event(
-                answer, payload, session_id=session_id, event=event.value, target=fired.target
+                answer,
+                payload,
+                session_id=session_id,
+                event=event.value,
+                target=fired.target,
+                actor=fired.describe_actor(),
             )
         except Exception as error:
             warn(f"cannot log what hooks did on {event.value}", error=error)

@@ -286,9 +286,9 @@ class RemoteExecutor:
             if value is not None or name in spec.required
         }
         if spec.model:
-            further, cuts, _ = show(fired.extra)
+            further, cuts, _ = show(fired.further)
             return {**given, **own, **further}, cuts
-        shown, cuts, _ = show({**own, **fired.extra})
+        shown, cuts, _ = show({**own, **fired.further})
         return {**given, **shown}, cuts
 
     def _make_answer(self, fired: FiredEvent, completed: Completed) -> Answer:

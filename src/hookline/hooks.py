@@ -677,8 +677,14 @@ class SyncModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """True if AfterModel hooks exist."""
+        """True if AfterModel hooks may change or reject the response; async hooks cannot."""
         return self._gate.holds_back
+
+    @property
+    def observes(self) -> bool:
+        """True if there are AfterModel hooks, and none of them can change or reject the
+        response."""
+        return self._gate.observes
 
     def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks answer."""

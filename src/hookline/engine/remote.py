@@ -154,6 +154,10 @@ class RemoteExecutor:
         """Return True: only a worker knows its hooks."""
         return True
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:  # noqa: ARG002
+        """Return True: only a worker knows its hooks."""
+        return True
+
     async def execute(self, fired: FiredEvent) -> Answer:
         """Ask a worker; if it does not answer, do what an outage means."""
         demand = self._find_demand(fired)

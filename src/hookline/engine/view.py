@@ -151,6 +151,15 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
         """False if it is certain that no hook would answer such an event now."""
         return self.engine.may_answer(event, target)
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now."""
+        return self.engine.may_decide(event, target)
+
+    @property
+    def as_blocking(self) -> "EngineView":
+        """The same view for code that does not await."""
+        return self if self.blocking else msgspec.structs.replace(self, blocking=True)
+
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked: settings, code or the
         environment ask for it, or the settings cannot be read."""

@@ -8,7 +8,7 @@ place, so that the framework makes the result.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import isawaitable
-from typing import Any, TypeAlias, get_args
+from typing import Any, Self, TypeAlias, get_args
 
 from pydantic import ValidationError
 from pydantic_ai import CallToolsNode, PendingModelResponse, RunContext, UserPromptNode
@@ -32,6 +32,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.tools import (
+    AgentDepsT,
     DeferredToolRequests,
     DeferredToolResults,
     ToolDefinition,
@@ -69,7 +70,6 @@ from hookline.hooks import Face
 from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
 from hookline.wire.events import HookEventName, SessionStartSource
 
-SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
 RawArgs: TypeAlias = str | dict[str, Any]
 
 _MODEL_EVENTS = (
@@ -85,8 +85,8 @@ _MARK = {"source": "hookline"}
 _TRANSLATOR = PydanticAITranslator()
 
 
-class HooklineCapability(AbstractCapability[Any]):
-    """The hooks of an agent.
+class HooklineCapability(AbstractCapability[AgentDepsT]):
+    """The hooks of an agent, whatever its dependencies.
 
     ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
     nothing for the working directory's. A session is a conversation of Pydantic AI's: runs that go
@@ -102,7 +102,7 @@ class HooklineCapability(AbstractCapability[Any]):
         self,
         hooks: Given = None,
         *,
-        session_id: SessionId | None = None,
+        session_id: Callable[[RunContext[AgentDepsT]], str | None] | None = None,
         confirm: Confirm | None = None,
         defer: bool | None = None,
     ) -> None:
@@ -115,7 +115,7 @@ class HooklineCapability(AbstractCapability[Any]):
         """Ask for the innermost position, nearest to the model and the tools."""
         return CapabilityOrdering(position="innermost")
 
-    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
         """Return the hooks of one run, in its session."""
         name = ctx.conversation_id if self._session_id is None else self._session_id(ctx)
         return _HookedRun(self, self._conversations.of(name))
@@ -124,23 +124,23 @@ class HooklineCapability(AbstractCapability[Any]):
         """End the sessions: SessionEnd is fired for each. May be called again."""
         complete(self._conversations.end_all(blocking=True))
 
-    def __enter__(self) -> "HooklineCapability":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> "HooklineCapability":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
         await self._conversations.end_all(blocking=False)
 
 
-class _HookedRun(HooklineCapability):
+class _HookedRun(HooklineCapability[Any]):
     """One run: its turn, the tool calls under way, and whether hooks have ended it."""
 
-    def __init__(self, parent: HooklineCapability, conversation: Conversation) -> None:
+    def __init__(self, parent: HooklineCapability[Any], conversation: Conversation) -> None:
         self._confirm = parent._confirm
         self._defer = parent._defer
         self._conversation = conversation
@@ -160,7 +160,7 @@ class _HookedRun(HooklineCapability):
         # The ids of calls that hooks made after another, whose hooks are running already.
         self._following: set[str] = set()
 
-    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         return self
 
     # -- the turn

@@ -606,6 +606,7 @@ class ToolStep:
     and ``question`` says what. ``read`` turns what the tool returns into a ``ToolResult``;
     ``find_tool`` returns what runs a tail call. ``deferrals`` are the framework's exceptions that
     interrupt a call. ``is_announced`` says that Notification hooks know of the question already.
+    With ``asks_later`` nobody is asked before ``ask``, as the framework checks the input first.
     """
 
     def __init__(
@@ -623,6 +624,7 @@ class ToolStep:
         deferrals: tuple[type[BaseException], ...] = (),
         original: Original | None = None,
         is_announced: bool = False,
+        asks_later: bool = False,
         blocking: bool | None = None,
     ) -> None:
         self._run = run
@@ -632,7 +634,7 @@ class ToolStep:
         self._mcp_context, self._read, self._original = mcp_context, read, original
         self._confirm, self._defers, self._deferrals = confirm, defers, deferrals
         self._find_tool: FindTool = find_tool or (lambda _name: None)
-        self._is_announced = is_announced
+        self._is_announced, self._asks_later = is_announced, asks_later
         self._gate: ToolGate | None = None
         self.question: ConfirmationRequest | None = None
 
@@ -688,16 +690,33 @@ class ToolStep:
             approved=approved is True,
         )
         if gate.refusal is not None:
-            stop = gate.refusal.stop_reason
-            if stop is not None:
-                self._run.end(stop)
-            return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
-        if gate.asks and self._defers and self._confirm is None and approved is None:
+            return self._refuse(gate.refusal)
+        is_put_off = self._asks_later or (self._defers and self._confirm is None)
+        if gate.asks and is_put_off and approved is None:
             before = gate.before
             self.question = ConfirmationRequest(
                 self.name, gate.input, before.reason or "", before.message
             )
         return None
+
+    async def ask(self) -> ToolOutcome | None:
+        """Ask ``confirm`` about a call whose question was put off (``asks_later``); return the
+        outcome of a call that must not run, None if it may."""
+        gate = await self._face.tool_gate(
+            self.name,
+            self.shown_input,
+            confirm=None if self._confirm is None else self._ask,
+            deferrals=self._deferrals,
+            answered=self.write_record()["answered"],
+            call_id=self.call_id,
+        )
+        return None if gate.refusal is None else self._refuse(gate.refusal)
+
+    def _refuse(self, refusal: ToolResult) -> ToolOutcome:
+        stop = refusal.stop_reason
+        if stop is not None:
+            self._run.end(stop)
+        return ToolOutcome(result=refusal, ran=False, blocked=stop is None, stop=stop)
 
     async def close(
         self,
@@ -777,10 +796,10 @@ class ToolStep:
     def _get_confirm(self, approved: bool | None) -> Confirm | None:
         if approved is not None:
             return lambda _request: approved
-        if self._confirm is not None:
+        if self._confirm is not None and not self._asks_later:
             return self._ask
-        # The framework asks before it runs the tool.
-        return (lambda _request: True) if self._defers else None
+        # The user is asked before the tool runs.
+        return (lambda _request: True) if self._defers or self._asks_later else None
 
     def _ask(self, request: ConfirmationRequest) -> Any:
         assert self._confirm is not None

@@ -317,7 +317,8 @@ class _HookedRun(HooklineCapability[Any]):
         except Exception as error:
             await self._close_failed(ctx, step, error)
             raise
-        result = apply_outcome(await step.close(result=value))
+        outcome = await step.close(result=value, find_tool=self._find_tool(ctx))
+        result = apply_outcome(outcome)
         if skip is not None:
             raise skip if result is value else SkipToolExecution(result)
         return result
@@ -354,7 +355,6 @@ class _HookedRun(HooklineCapability[Any]):
             # The framework can be asked to defer a call only once its arguments are valid.
             asks_later=True,
             read=read_result,
-            find_tool=self._find_tool(ctx),
         )
         refused = await step.open(approved=True if ctx.tool_call_approved else None)
         if refused is not None:

@@ -268,6 +268,17 @@ class Engine:
             return True
         return self.executor.may_answer(event, target)
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now; hooks that
+        nobody waits for may still observe it."""
+        if self.is_off():
+            return False
+        try:
+            self.load()
+        except Exception:
+            return True
+        return self.executor.may_decide(event, target)
+
     def is_off(self) -> bool:
         """True if code or settings switch all hooks off; False if the settings cannot be read."""
         try:

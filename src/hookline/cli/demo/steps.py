@@ -140,9 +140,11 @@ class Watch(DebugLogger):
         session_id: str,
         event: str,
         target: str,
+        actor: Mapping[str, Any] | None = None,
     ) -> None:
         """Log the event first, so that its warnings come first, then pass it on."""
-        super().event(processed, payload, session_id=session_id, event=event, target=target)
+        about = {"session_id": session_id, "event": event, "target": target}
+        super().event(processed, payload, **about, actor=actor)
         self._see(processed, payload)
 
 

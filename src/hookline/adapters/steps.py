@@ -36,7 +36,8 @@ What is the same everywhere:
 - A **question** of a hook is asked by ``confirm`` at once, or by the framework: then ``question``
   is set, ``announce`` fires Notification, and ``write_record`` is what the framework's state keeps
   so that the hooks do not run again (``find_record``, ``open(answered=…)``).
-- A **stream** is held back only if ``Send.holds_back``.
+- A **stream** is held back only if ``Send.holds_back``; of any other ``observe`` gets the complete
+  response at its end.
 
 Everything is written once, as coroutines over a ``Face``. A ``blocking`` run's coroutines never
 suspend, so that ``complete`` can run them.
@@ -56,6 +57,7 @@ from hookline.adapters.conversations import Conversation
 from hookline.calls.model import RESPONSE_HIDDEN, ModelCall, ModelGate, ModelOutcome
 from hookline.calls.model import describe_refused_call as describe_refused_call
 from hookline.calls.question import describe_command, tool_notification
+from hookline.calls.streams import STREAM_BROKE
 from hookline.calls.subagent import SubagentGate, make_agent_id
 from hookline.calls.tool import (
     Confirm,
@@ -520,6 +522,16 @@ class ModelStep:
         if outcome is None or outcome.response is response:
             return Keep(hidden=hidden, refused=refused)
         return Replace(response=outcome.response, hidden=hidden, refused=refused)
+
+    async def observe(self, response: Any) -> None:
+        """Fire AfterModel with the complete response of a stream that was not held back; None for
+        one that broke, or that the program closed before its end."""
+        if self._run.may_skip(HookEventName.AFTER_MODEL):
+            return
+        if response is None:
+            self._face.warn(STREAM_BROKE)
+        else:
+            await self._get_gate(None).observe(response)
 
     async def end(self, reason: str) -> Reply | SendBack:
         """Return the answer that ends the loop: hooks stopped it while the response was read."""

@@ -79,6 +79,12 @@ class ModelCalls:
             response = put_outputs(closing.response, shown, response)
         return _hide(response) if closing.hidden else response
 
+    async def observe(self, open_call: OpenCall, response: ModelResponse) -> None:
+        """Show the response of a stream that was passed on to hooks that cannot change it."""
+        is_complete = response.state == "complete"
+        shown = show_outputs(response, open_call.call.parameters) if is_complete else None
+        await open_call.step.observe(shown)
+
     def _reply(self, call: PydanticAICall, reply: Reply) -> ModelResponse:
         """Make a reply that ends the run; raise its error if the run's output cannot be a text."""
         parameters = call.parameters
@@ -133,8 +139,7 @@ class GuardedModel(WrapperModel):
         if not opened.send.holds_back:
             async with streaming as stream:
                 yield stream
-            # Hooks that only observe get the response once it is complete.
-            await self._calls.close(opened, stream.get())
+            await self._calls.observe(opened, stream.get())
             return
         async with streaming as stream:
             events = [event async for event in stream]

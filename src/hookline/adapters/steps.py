@@ -47,7 +47,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -133,14 +133,19 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     clear_context: bool = False
 
 
-# The run whose tool is running: an agent that the tool starts is its sub-agent.
-_CALLING: ContextVar["RunState | None"] = ContextVar("hookline_calling_run", default=None)
+# The runs whose tools are running, innermost last: an agent that a tool starts is a sub-agent. An
+# agent that has two sets of hooks has two runs.
+_CALLING: ContextVar[tuple["RunState", ...]] = ContextVar("hookline_calling_runs", default=())
 
 
-def outer_run() -> "RunState | None":
-    """Return the run whose tool is running in this context, None if none is."""
-    run = _CALLING.get()
-    return None if run is None or run.is_over else run
+def outer_run(conversation: Conversation | None = None) -> "RunState | None":
+    """Return the run whose tool is running in this context, None if none is; one with the hooks of
+    ``conversation``, if there is one."""
+    runs = [run for run in reversed(_CALLING.get()) if not run.is_over]
+    if conversation is not None:
+        engine = conversation.hooks.view.engine
+        runs.sort(key=lambda run: run.conversation.hooks.view.engine is not engine)
+    return runs[0] if runs else None
 
 
 def make_turn_id() -> str:
@@ -240,6 +245,12 @@ class RunState:
         made with the first event."""
         return self.conversation.face.may_skip(*events, target=target)
 
+    @property
+    def holds_back(self) -> bool:
+        """True if AfterModel hooks may change or reject a response, so that nothing of a stream may
+        be shown before."""
+        return self._view.may_decide(HookEventName.AFTER_MODEL)
+
     def may_skip_model(self) -> bool:
         """True if a model call of this run needs no ``ModelStep`` now."""
         is_due = self.is_ended or self.has_texts
@@ -270,7 +281,10 @@ class RunState:
 
     def end(self, reason: str) -> None:
         """Let no further tool run and no further model be called, also in outer runs."""
-        self.root._stop = reason
+        if self.root is self:
+            self._stop = reason
+        else:
+            self.root.end(reason)
 
     # -- texts for the model
 
@@ -384,11 +398,16 @@ class RunState:
     @contextmanager
     def inside_tool(self) -> Iterator[None]:
         """Make agents that start within sub-agents of this run's agent."""
-        token = _CALLING.set(self)
+        token = self.enter_tool()
         try:
             yield
         finally:
             _CALLING.reset(token)
+
+    def enter_tool(self) -> Token[tuple["RunState", ...]]:
+        """Make agents that start from now on in this context sub-agents of this run's agent, where
+        a framework calls before and after a tool, not around it."""
+        return _CALLING.set((*(run for run in _CALLING.get() if run is not self), self))
 
     def find_refusal(self, name: str) -> str | None:
         """Return why a tool may not run before its hooks are asked, None if it may: hooks have
@@ -700,6 +719,17 @@ class ToolStep:
                 self.name, gate.input, before.reason or "", before.message
             )
         return None
+
+    async def take_up(self) -> None:
+        """Begin with a call that ran where BeforeTool could not fire, so that it can be closed."""
+        self._gate = await self._face.tool_gate(
+            self.name,
+            self.shown_input,
+            mcp_context=self._mcp_context,
+            read=self._read,
+            answered={},
+            call_id=self.call_id,
+        )
 
     async def ask(self) -> ToolOutcome | None:
         """Ask ``confirm`` about a call whose question was put off (``asks_later``); return the

@@ -94,9 +94,10 @@ class HooklineCapability(AbstractCapability[AgentDepsT]):
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
         """Return the hooks of one run, in its session."""
         name = ctx.conversation_id if self._session_id is None else self._session_id(ctx)
+        conversation = self._conversations.of(name)
         run = RunState(
-            self._conversations.of(name),
-            outer=outer_run(),
+            conversation,
+            outer=outer_run(conversation),
             agent=(ctx.agent and ctx.agent.name) or "agent",
             agent_id=ctx.run_id,
             turn_id=ctx.run_id,

@@ -1,25 +1,24 @@
 """Renders what a step of a model call decides as the events of Strands' ``InvokeModelStage``."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 from strands.middleware import InvokeModelContext, ModelStopReason, TypedEvent
 
-from hookline.adapters.steps import Keep, ModelStep, Reply, Send
+from hookline.adapters.steps import Keep, ModelStep, Replace, Reply, Send, SendBack
 from hookline.adapters.strands.runs import AgentRun
 from hookline.adapters.strands.translator import StrandsTranslator, find_output_tools, read_text
 
 
 async def call_model(
     run: AgentRun, context: InvokeModelContext, next_fn: Any
-) -> AsyncIterator[TypedEvent]:
+) -> AsyncGenerator[TypedEvent, None]:
     """Call the model between its hooks, and yield its events; held back, if hooks may change the
     response."""
     step = ModelStep(run)
     opening = await step.open(lambda texts: add_texts(context, texts))
     if not isinstance(opening, Send):
-        assert isinstance(opening, Reply)
-        for event in _say(run, opening):
+        for event in _write_response(run, opening):
             yield event
         return
     if run.allowed is not None:
@@ -27,8 +26,7 @@ async def call_model(
         run.allowed |= find_output_tools(context)
     held: list[TypedEvent] = []
     response: ModelStopReason | None = None
-    events: AsyncGenerator[TypedEvent, None] = next_fn(opening.request)
-    async for event in events:
+    async for event in next_fn(opening.request):
         if isinstance(event, ModelStopReason):
             response = event
         elif opening.holds_back:
@@ -39,26 +37,24 @@ async def call_model(
         # Another middleware let the call end without one; Strands reports it.
         return
     closing = await step.close(response)
-    if isinstance(closing, Reply):
-        for event in _say(run, closing):
-            yield event
-        return
     if not isinstance(closing, Keep):
-        assert not hasattr(closing, "prompt")
-        held, response = [*split_response(closing.response)], closing.response
+        held = [*_write_response(run, closing)]
+    else:
+        held.append(response)
+        if closing.hidden:
+            run.hidden.append(response.message)
     for event in held:
         yield event
-    assert response is not None
-    if closing.hidden:
-        run.hidden.append(response.message)
-    yield response
 
 
-def _say(run: AgentRun, reply: Reply) -> Iterator[TypedEvent]:
-    response: ModelStopReason = reply.response
+def _write_response(run: AgentRun, decision: Reply | Replace | SendBack) -> Iterator[TypedEvent]:
+    """Yield the events of a response that hooks put in place of the model's."""
+    assert not isinstance(decision, SendBack), "turns end with their invocation"
+    response: ModelStopReason | None = decision.response
     if response is None:
-        response = StrandsTranslator().empty_response(reply.text)
-    if reply.hidden:
+        assert isinstance(decision, Reply)
+        response = StrandsTranslator().empty_response(decision.text)
+    if decision.hidden:
         run.hidden.append(response.message)
     yield from split_response(response)
     yield response

@@ -1,7 +1,8 @@
-"""The plugin that runs hooks in Strands' agents. It uses public seams alone: the middleware of model
+"""The plugin that runs hooks in Strands' agents, on public seams alone: the middleware of model
 calls and tool calls, and the callbacks around an invocation and a batch of tools."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -145,15 +146,16 @@ class HooklinePlugin(Plugin):
 
     async def _call_model(
         self, context: InvokeModelContext, next_fn: Callable[..., Any]
-    ) -> AsyncIterator[TypedEvent]:
+    ) -> AsyncGenerator[TypedEvent, None]:
         run = self._runs.get(context.agent)
         events = next_fn(context) if run.may_skip_model() else call_model(run, context, next_fn)
-        async for event in events:
-            yield event
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
     async def _run_tool(
         self, context: ExecuteToolContext, next_fn: Callable[..., Any]
-    ) -> AsyncIterator[TypedEvent]:
+    ) -> AsyncGenerator[TypedEvent, None]:
         run, tool = self._runs.get(context.agent), context.tool
         agent = find_subagent(tool)
         if agent is not None and agent not in _HOOKED:
@@ -163,8 +165,9 @@ class HooklinePlugin(Plugin):
             events = run.follow(next_fn(context))
         else:
             events = run_tool(run, context, next_fn, self._confirm)
-        async for event in events:
-            yield event
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
     def _refuse_way_around(self) -> None:
         """Warn about a way to a model that hooks do not see; raise in strict mode."""

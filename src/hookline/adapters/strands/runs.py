@@ -1,7 +1,7 @@
 """The runs of Strands' agents: each invocation of an agent is one, with the passes that hooks send
 back and those that go on after an interrupt."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +24,7 @@ class AgentRun(RunState):
         # The messages whose responses hooks hide, by identity.
         self.hidden: list[Any] = []
 
-    async def follow(self, events: AsyncGenerator[Any, None]) -> AsyncIterator[Any]:
+    async def follow(self, events: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Yield the events of a tool; agents that it starts are sub-agents of this one."""
         while True:
             # Anew for each event: the reader of the stream runs other code in between.

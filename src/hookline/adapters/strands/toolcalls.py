@@ -1,7 +1,8 @@
 """Renders what a step of a tool call decides as the events of Strands' ``ExecuteToolStage``."""
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from strands.interrupt import InterruptException
@@ -25,7 +26,7 @@ _YES = frozenset({"y", "yes", "approve", "approved"})
 
 async def run_tool(
     run: AgentRun, context: ExecuteToolContext, next_fn: Any, confirm: Confirm | None
-) -> AsyncIterator[TypedEvent]:
+) -> AsyncGenerator[TypedEvent, None]:
     """Run a tool between its hooks, and yield its events."""
     tool_use = context.tool_use
     # A call of the program itself (``agent.tool.name()``) belongs to no cycle, and nobody could
@@ -65,11 +66,12 @@ async def run_tool(
         use = {**tool_use, "input": step.input}
         context = context.replace(tool_use=use)  # type: ignore[arg-type]
     result: ToolResultEvent | None = None
-    async for event in run.follow(next_fn(context)):
-        if isinstance(event, ToolResultEvent):
-            result = event
-        else:
-            yield event
+    async with aclosing(run.follow(next_fn(context))) as events:
+        async for event in events:
+            if isinstance(event, ToolResultEvent):
+                result = event
+            else:
+                yield event
     if result is None:
         # The tool interrupts the run, or a sub-agent in it does; it is called again.
         run.records[step.key] = step.write_record()["answered"]

@@ -191,7 +191,7 @@ class StrandsTranslator(MessageTranslator[Any]):
     def with_usage(self, response: Any, usage: Any) -> Any:
         return ModelStopReason(response.stop_reason, response.message, usage, response.metrics)
 
-    def new_response(self, like: object) -> Any:  # noqa: ARG002 - Strands has one form
+    def new_response(self, like: object) -> Any:
         return ModelStopReason(
             "end_turn",
             {"role": "assistant", "content": []},

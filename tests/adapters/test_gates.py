@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hookline import Hooks, add_context, deny, stop
-from hookline.adapters import conversations
 from hookline.adapters.gates import (
     Conversation,
     Conversations,

@@ -461,8 +461,8 @@ class ModelStep:
     """One model call of a run, from ``open`` to ``close``.
 
     ``available_tools`` are the names that hooks may choose from, None for those that the request
-    declares. With ``ends_turns`` the framework has no callback around a turn: answers end it here,
-    so that AfterAgent hooks can send it back.
+    declares. With ``ends_turns`` the framework has no callback around a turn: a ``Reply`` ends it
+    here, and so does ``close_turn`` with the model's own answer.
     """
 
     def __init__(
@@ -486,7 +486,7 @@ class ModelStep:
         """Fire the events before a model call. ``show(texts)`` returns the request in the
         translator's form, with these texts of hooks added for the model to read."""
         run = self._run
-        run.allowed = None
+        self._gate = run.allowed = self.allowed = None
         await run.start()
         if run.stop is not None:
             return await self._reply(text=run.stop, stop=run.stop)
@@ -504,16 +504,11 @@ class ModelStep:
         return await self._end(gate.outcome, "the model call", gate.outcome.response)
 
     async def close(
-        self,
-        response: Any,
-        *,
-        calls: Iterable[str] = (),
-        answer: str | None = None,
-        request: Any = None,
+        self, response: Any, *, calls: Iterable[str] = (), request: Any = None
     ) -> Closing:
         """Fire AfterModel with the complete response, in the translator's form. ``calls`` are the
-        names of the tools that it calls. ``answer`` is its text if the turn ends with it, for a
-        step that ``ends_turns``. ``request`` is that of a step that was not opened."""
+        names of tools that it calls and no ``ToolStep`` will refuse. ``request`` is that of a step
+        that was not opened."""
         run, outcome = self._run, None
         if not run.may_skip(HookEventName.AFTER_MODEL):
             outcome = await self._get_gate(request).finish(response)
@@ -522,12 +517,6 @@ class ModelStep:
             return await self._end(outcome, "the model's response", kept)
         hidden = outcome is not None and self._note(outcome)
         refused = self._find_refused(calls)
-        if answer is not None:
-            if outcome is not None and outcome.response is not response:
-                answer = self._read_text(outcome.response)
-            sent_back = await self._close_turn(answer)
-            if sent_back is not None:
-                return sent_back
         if outcome is None or outcome.response is response:
             return Keep(hidden=hidden, refused=refused)
         return Replace(response=outcome.response, hidden=hidden, refused=refused)
@@ -573,11 +562,12 @@ class ModelStep:
         if stop is not None:
             fields |= {"stop": stop, "error": StoppedByHook(stop)}
         reply = Reply(**fields)
-        return await self._close_turn(reply.text) or reply
+        sent_back = await self.close_turn(reply.text) if self._ends_turns else None
+        return sent_back or reply
 
-    async def _close_turn(self, text: str) -> SendBack | None:
-        if not self._ends_turns:
-            return None
+    async def close_turn(self, text: str) -> SendBack | None:
+        """End the turn with an answer, in a framework that has no callback for that; return what
+        to go on with if AfterAgent hooks send it back."""
         end = await self._run.close_turn(text)
         if end.clear_context:
             self._face.warn(
@@ -603,8 +593,8 @@ class ToolStep:
     """One tool call of a run, around it (``run``) or in two halves (``open``, ``close``).
 
     ``confirm`` asks the user at once, after Notification hooks; if ``defers``, the framework asks,
-    and ``question`` says what. ``read`` turns what the tool returns into a ``ToolResult``;
-    ``find_tool`` returns what runs a tail call. ``deferrals`` are the framework's exceptions that
+    and ``question`` says what. ``read`` turns what the tool returns into a ``ToolResult``.
+    ``deferrals`` are the framework's exceptions that
     interrupt a call. ``is_announced`` says that Notification hooks know of the question already.
     """
 
@@ -619,7 +609,6 @@ class ToolStep:
         confirm: Confirm | None = None,
         defers: bool = False,
         read: Callable[[Any], ToolResult] | None = None,
-        find_tool: FindTool | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         original: Original | None = None,
         is_announced: bool = False,
@@ -631,10 +620,11 @@ class ToolStep:
         self.shown_input: Mapping[str, Any] = tool_input
         self._mcp_context, self._read, self._original = mcp_context, read, original
         self._confirm, self._defers, self._deferrals = confirm, defers, deferrals
-        self._find_tool: FindTool = find_tool or (lambda _name: None)
         self._is_announced = is_announced
         self._gate: ToolGate | None = None
         self.question: ConfirmationRequest | None = None
+        # The outcome of a call that must not run.
+        self.refusal: ToolOutcome | None = None
 
     @property
     def key(self) -> CallKey:
@@ -671,9 +661,7 @@ class ToolStep:
         if refusal is not None:
             if not self._run.is_ended:
                 self._face.warn(_describe_refusal(self.name))
-            stop = self._run.stop
-            result = ToolResult(refusal)
-            return ToolOutcome(result=result, ran=False, blocked=stop is None, stop=stop)
+            return self._refuse(ToolResult(refusal, stop_reason=self._run.stop))
         await self._run.start()
         gate = self._gate = await self._face.tool_gate(
             self.name,
@@ -688,10 +676,9 @@ class ToolStep:
             approved=approved is True,
         )
         if gate.refusal is not None:
-            stop = gate.refusal.stop_reason
-            if stop is not None:
-                self._run.end(stop)
-            return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
+            if gate.refusal.stop_reason is not None:
+                self._run.end(gate.refusal.stop_reason)
+            return self._refuse(gate.refusal)
         if gate.asks and self._defers and self._confirm is None and approved is None:
             before = gate.before
             self.question = ConfirmationRequest(
@@ -699,37 +686,52 @@ class ToolStep:
             )
         return None
 
+    def _refuse(self, result: ToolResult) -> ToolOutcome:
+        stop = result.stop_reason
+        self.refusal = ToolOutcome(result=result, ran=False, blocked=stop is None, stop=stop)
+        return self.refusal
+
     async def close(
         self,
         *,
         result: Any = None,
         error: BaseException | None = None,
+        find_tool: FindTool | None = None,
         original: Original | None = None,
     ) -> ToolOutcome:
-        """Fire AfterTool with the tool's result or exception, run the tail calls that hooks
-        request after a result, and return what the model should read."""
+        """Fire AfterTool with the tool's result, or with its exception where the model reads of it,
+        run the tail calls that hooks request, and return what the model should read.
+        ``find_tool`` returns what runs a tail call; without it none is run."""
         outcome = await self.gate.finish(result=result, error=error, original=original)
-        if error is None and outcome.tail_call is not None:
+        if outcome.tail_call is not None:
+            # A framework that asks cannot do so about a call that hooks make.
+            confirm = None if self._confirm is None else self._ask
             with self._run.inside_tool():
-                # A framework that asks cannot do so about a call of its own making.
-                confirm = None if self._confirm is None else self._ask
-                outcome = await self.gate.follow(outcome, self._find_tool, confirm=confirm)
-        if outcome.stop is not None:
-            self._run.end(outcome.stop)
-        elif self._run.stop is not None:
-            # Hooks stopped a sub-agent that the tool ran.
-            outcome = msgspec.structs.replace(outcome, stop=self._run.stop)
-        return outcome
+                outcome = await self.gate.follow(
+                    outcome, find_tool or (lambda _name: None), confirm=confirm
+                )
+        return self._note_stop(outcome)
+
+    async def fail(self, error: Exception) -> None:
+        """Fire AfterTool for a tool whose exception goes on to the caller, with what hooks add."""
+        outcome = self._note_stop(await self.gate.finish(error=error))
+        if outcome.replaced:
+            self._face.warn(
+                f"hooks rejected the result of {self.name} or stopped the loop after it, but its "
+                f"exception still goes on to the caller: {outcome.text}"
+            )
+        elif outcome.added:
+            add_to_error(error, outcome.added)
 
     async def run(
         self,
         execute: Execute,
         *,
+        find_tool: FindTool | None = None,
         answered: Mapping[str, Any] | None = None,
         approved: bool | None = None,
     ) -> ToolOutcome:
-        """Run the tool between its hooks. Its exception goes on to the caller, with what hooks add
-        as ``outcome`` of ``fail``."""
+        """Run the tool between its hooks; its exceptions go on to the caller."""
         refused = await self.open(answered=answered, approved=approved)
         if refused is not None:
             return refused
@@ -740,18 +742,14 @@ class ToolStep:
             if not isinstance(error, self._deferrals):
                 await self.fail(error)
             raise
-        return await self.close(result=value)
+        return await self.close(result=value, find_tool=find_tool)
 
-    async def fail(self, error: Exception) -> ToolOutcome:
-        """Fire AfterTool for a tool whose exception goes on to the caller."""
-        outcome = await self.close(error=error)
-        if outcome.replaced:
-            self._face.warn(
-                f"hooks rejected the result of {self.name} or stopped the loop after it, but its "
-                f"exception still goes on to the caller: {outcome.text}"
-            )
-        elif outcome.added:
-            add_to_error(error, outcome.added)
+    def _note_stop(self, outcome: ToolOutcome) -> ToolOutcome:
+        if outcome.stop is not None:
+            self._run.end(outcome.stop)
+        elif self._run.stop is not None:
+            # Hooks stopped a sub-agent that the tool ran.
+            return msgspec.structs.replace(outcome, stop=self._run.stop)
         return outcome
 
     async def announce(self) -> None:

@@ -54,7 +54,6 @@ async def run_tool(
         confirm=confirm,
         defers=can_interrupt,
         read=_read_event,
-        find_tool=find_tool,
     )
     outcome = await step.open(answered=run.records.pop(step.key, None))
     if outcome is None and step.question is not None:
@@ -79,7 +78,7 @@ async def run_tool(
     if result.exception is not None:
         outcome = await step.close(error=result.exception)
     else:
-        outcome = await step.close(result=result)
+        outcome = await step.close(result=result, find_tool=find_tool)
     yield _write_result(context, outcome, result)
 
 

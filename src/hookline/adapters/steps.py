@@ -287,7 +287,7 @@ class RunState:
     def take_texts(self) -> list[str]:
         """Return the texts that wait for the next request, and forget them."""
         texts, self._texts = self._texts, []
-        return [*self.conversation.take(), *texts] if self.root is self else texts
+        return [*texts, *self.conversation.take()] if self.root is self else texts
 
     # -- the turn
 
@@ -600,7 +600,8 @@ class ToolStep:
     ``confirm`` asks the user at once, after Notification hooks; if ``defers``, the framework asks,
     and ``question`` says what. ``read`` turns what the tool returns into a ``ToolResult``.
     ``deferrals`` are the framework's exceptions that
-    interrupt a call. ``is_announced`` says that Notification hooks know of the question already.
+    interrupt a call; with ``interrupts`` ``confirm`` raises one, so nobody can be asked about tail
+    calls. ``is_announced`` says that Notification hooks know of the question already.
     """
 
     def __init__(
@@ -616,6 +617,7 @@ class ToolStep:
         read: Callable[[Any], ToolResult] | None = None,
         deferrals: tuple[type[BaseException], ...] = (),
         original: Original | None = None,
+        interrupts: bool = False,
         is_announced: bool = False,
         blocking: bool | None = None,
     ) -> None:
@@ -625,7 +627,7 @@ class ToolStep:
         self.shown_input: Mapping[str, Any] = tool_input
         self._mcp_context, self._read, self._original = mcp_context, read, original
         self._confirm, self._defers, self._deferrals = confirm, defers, deferrals
-        self._is_announced = is_announced
+        self._interrupts, self._is_announced = interrupts, is_announced
         self._gate: ToolGate | None = None
         self.question: ConfirmationRequest | None = None
         # The outcome of a call that must not run.
@@ -710,7 +712,8 @@ class ToolStep:
         outcome = await self.gate.finish(result=result, error=error, original=original)
         if outcome.tail_call is not None:
             # A framework that asks cannot do so about a call that hooks make.
-            confirm = None if self._confirm is None else self._ask
+            can_ask = self._confirm is not None and not self._interrupts
+            confirm = self._ask if can_ask else None
             with self._run.inside_tool():
                 outcome = await self.gate.follow(
                     outcome, find_tool or (lambda _name: None), confirm=confirm

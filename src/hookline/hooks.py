@@ -54,7 +54,7 @@ from hookline.wire.events import (
     SessionStartSource,
     narrow_event,
 )
-from hookline.wire.fired import Original
+from hookline.wire.fired import Original, check_labels
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -540,10 +540,26 @@ class Hooks(HookSession):
 
         return Config.of(self.view.engine)
 
-    def session(self, id: str | None, *, transcript_path: str | None = None) -> HookSession:
-        """Return the hooks of one conversation; this costs next to nothing."""
+    def session(
+        self,
+        id: str | None,
+        *,
+        transcript_path: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> HookSession:
+        """Return the hooks of one conversation; this costs next to nothing.
+
+        ``labels`` say who is being served, ``{"user": "ada", "team": "ops"}`` for example; hooks
+        read them in every event of the session, and the trace has them. Raises TypeError if one
+        is no string.
+        """
         return HookSession(
-            msgspec.structs.replace(self.view, session_id=id, transcript_path=transcript_path)
+            msgspec.structs.replace(
+                self.view,
+                session_id=id,
+                transcript_path=transcript_path,
+                labels={} if labels is None else check_labels(labels),
+            )
         )
 
     def close(self) -> None:
@@ -661,8 +677,14 @@ class SyncModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """True if AfterModel hooks exist."""
+        """True if AfterModel hooks may change or reject the response; async hooks cannot."""
         return self._gate.holds_back
+
+    @property
+    def observes(self) -> bool:
+        """True if there are AfterModel hooks, and none of them can change or reject the
+        response."""
+        return self._gate.observes
 
     def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks answer."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline._support.eventstream import EventReader
 from hookline.adapters.conversations import Conversation
 from hookline.adapters.genai import rest
 from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
@@ -230,12 +231,7 @@ async def _hold_stream(
     step: ModelStep, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     """Hold back a stream until hooks have seen all of it."""
-    events = rest.Events()
-    came: list[bytes] = []
-    async with aclosing(data):
-        async for piece in data:
-            came += events.feed(piece)
-    came += events.end()
+    came = [event async for event in _read_events(data)]
     chunks = [chunk for event in came if (chunk := rest.read_event(event)) is not None]
     broken = next(filter(_is_error, chunks), None)
     if broken is not None:
@@ -252,25 +248,29 @@ async def _pass_stream(
 ) -> AsyncGenerator[bytes, None]:
     """Pass a stream on as it comes, without calls of tools that are not allowed; hooks that cannot
     change it see it at its end."""
-    events = rest.Events()
     chunks: list[Any] = []
-
-    def read(event: bytes) -> bytes:
-        chunk = rest.read_event(event)
-        if chunk is None:
-            return event
-        kept = chunk if _is_error(chunk) else step.drop_refused(chunk)
-        chunks.append(kept)
-        return event if kept is chunk else rest.write_event(kept)
-
-    async with aclosing(data):
-        async for piece in data:
-            for event in events.feed(piece):
-                yield read(event)
-    for event in events.end():
-        yield read(event)
+    async with aclosing(_read_events(data)) as events:
+        async for event in events:
+            chunk = rest.read_event(event)
+            if chunk is None:
+                yield event
+                continue
+            kept = chunk if _is_error(chunk) else step.drop_refused(chunk)
+            chunks.append(kept)
+            yield event if kept is chunk else rest.write_event(kept)
     if not any(map(_is_error, chunks)):
         await step.close(_merge(chunks))
+
+
+async def _read_events(data: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Yield the events of a stream unchanged, the last one also if no empty line ends it."""
+    reader = EventReader(rest.LARGEST_EVENT)
+    async with aclosing(data):
+        async for piece in data:
+            for event in reader.feed(piece):
+                yield event.raw
+    if (last := reader.end()) is not None:
+        yield last.raw
 
 
 def _is_error(chunk: Any) -> bool:

@@ -120,6 +120,7 @@ async def _serve(
     allows: Match | None,
     wire: int,
 ) -> int:
+    from hookline.service.mcp.client import McpClient
     from hookline.service.mcp.lines import Lines, Outlet
     from hookline.service.mcp.proxy import Proxy
 
@@ -129,8 +130,8 @@ async def _serve(
         ends.callback(outgoing.close)
         server = await _open_server(options, command, headers, ends)
         identity = _identify(options.name, options.url, command)
-        proxy = Proxy(hooks, server, incoming, outgoing, identity=identity, allows=allows)
-        return await proxy.run()
+        client = McpClient(incoming, outgoing)
+        return await Proxy(hooks, server, client, identity=identity, allows=allows).run()
 
 
 async def _open_server(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hookline._support.eventstream import EventReader
 from hookline.adapters.gates import Conversation, ModelGate
 from hookline.adapters.genai import rest
 from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
@@ -224,12 +225,7 @@ async def _hold_stream(
     call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     """Hold back a stream until hooks have seen all of it."""
-    events = rest.Events()
-    came: list[bytes] = []
-    async with aclosing(data):
-        async for piece in data:
-            came += events.feed(piece)
-    came += events.end()
+    came = [event async for event in _read_events(data)]
     chunks = [chunk for event in came if (chunk := rest.read_event(event)) is not None]
     broken = next((c for c in chunks if isinstance(c, dict) and "error" in c), None)
     if broken is not None:
@@ -250,13 +246,20 @@ async def _filter_stream(
     _call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     """Pass a stream on as it comes, without calls of tools that are not allowed."""
-    events = rest.Events()
+    async with aclosing(_read_events(data)) as events:
+        async for event in events:
+            yield _refuse_calls(gate, event)
+
+
+async def _read_events(data: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Yield the events of a stream unchanged, the last one also if no empty line ends it."""
+    reader = EventReader(rest.LARGEST_EVENT)
     async with aclosing(data):
         async for piece in data:
-            for event in events.feed(piece):
-                yield _refuse_calls(gate, event)
-    for event in events.end():
-        yield _refuse_calls(gate, event)
+            for event in reader.feed(piece):
+                yield event.raw
+    if (last := reader.end()) is not None:
+        yield last.raw
 
 
 def _refuse_calls(gate: ModelGate, event: bytes) -> bytes:

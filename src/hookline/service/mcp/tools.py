@@ -26,7 +26,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     place: Json
 
 
-class Tools:
+class ServerTools:
     """The tools of one server; ``pattern`` says which are allowed, None allows all."""
 
     def __init__(self, hooks: Hooks, identity: Identity, pattern: Match | None) -> None:

@@ -127,6 +127,15 @@ class Firing(Protocol):
         """False if it is certain that no hook would answer such an event now."""
         ...
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now."""
+        ...
+
+    @property
+    def as_blocking(self) -> "Firing":
+        """The same for code that does not await."""
+        ...
+
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked."""
         ...

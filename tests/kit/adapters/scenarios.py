@@ -16,7 +16,6 @@ from hookline.replies import (
     add_context,
     ask,
     deny,
-    replace_result,
     rewrite,
     stop,
 )
@@ -503,7 +502,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         row=_AFTER_TOOL,
         cell="AfterTool replace",
-        hooks=(Hook("AfterTool", say(replace_result("[removed]")), "shell"),),
+        hooks=(Hook("AfterTool", say(deny("[removed]")), "shell"),),
         replies=(_CALL, _DONE),
         check=_check_replaced,
     ),

@@ -48,6 +48,7 @@ from hookline.adapters.adk.turns import (
     begin_subagent,
     begin_turn,
     end_run,
+    end_single_turn,
     end_turn,
     forget_prompt,
     go_on,
@@ -192,14 +193,13 @@ class HooklinePlugin(BasePlugin):
             return None
         agent, branch = callback_context.agent_name, callback_context.branch
         run.tools[agent] = llm_request.tools_dict
-        state = run.find_agent(agent, branch)
-        if state.next_prompt is None and state.may_skip_model():
+        if run.next_prompt is None and run.find_agent(agent, branch).may_skip_model():
             # Nothing holds for its tool calls that held for those of the response before.
             run.forget_call((agent, branch), callback_context.actions)
             return None
         call = self._note_call(run, callback_context, llm_request)
-        if state.next_prompt is not None:
-            await go_on(run, state, callback_context.get_invocation_context(), llm_request)
+        if run.next_prompt is not None:
+            await go_on(run, callback_context.get_invocation_context(), llm_request)
         return await open_call(call)
 
     async def after_model_callback(
@@ -325,8 +325,9 @@ class HooklinePlugin(BasePlugin):
         state = run.find_agent(event.author, event.branch)
         if isinstance(state, Subagent):
             # A task goes on with the user's next message, until the agent calls finish_task.
-            is_last = state.mode == "single_turn" and event.content is not None
-            return await end_turn(run, state, event, text) if is_last else None
+            if state.mode == "single_turn":
+                await end_single_turn(state, text)
+            return None
         run.is_paused, run.answer = False, text
         if (
             (id(event.actions) in run.models or run.has_structured_answer)
@@ -334,7 +335,7 @@ class HooklinePlugin(BasePlugin):
             and not event.branch
             and is_chat_agent(context, event.author)
         ):
-            return await end_turn(run, run, event, text)
+            return await end_turn(run, event, text)
         return None
 
     async def _look_at_response(self, run: Run, call: AdkModelCall, event: Event) -> None:

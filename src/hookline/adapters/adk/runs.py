@@ -72,17 +72,11 @@ class AdkToolCall:
         self.record: dict[str, Any] | None = None
 
 
-class AgentRun(RunState):
-    """What an agent of a run does. ``next_prompt`` is set if hooks sent the agent back."""
-
-    next_prompt: str | None = None
-
-
-class Subagent(AgentRun):
+class Subagent(RunState):
     """An agent that ADK runs within the run of another in place of a tool call
     (``mode="single_turn"`` or ``"task"``)."""
 
-    def __init__(self, outer: AgentRun, agent: LlmAgent) -> None:
+    def __init__(self, outer: RunState, agent: LlmAgent) -> None:
         super().__init__(outer.conversation, outer=outer, agent=agent.name)
         self.mode = agent.mode
         # The outer agent may have transferred to this one's parent.
@@ -90,7 +84,7 @@ class Subagent(AgentRun):
         self.agent = msgspec.structs.replace(self.agent, parent=parent)
 
 
-class Run(AgentRun):
+class Run(RunState):
     """A run of ADK's; a run that another run's tool started, as ``AgentTool`` does, is a
     sub-agent's. The agents of a workflow and those that an agent transfers to share it."""
 
@@ -107,6 +101,8 @@ class Run(AgentRun):
         # or a long-running tool.
         self.answer: str | None = None
         self.is_paused = False
+        # What the agent is to go on with, if hooks sent it back.
+        self.next_prompt: str | None = None
         self.clears_context = False
         # Whether the last tool result came from the tool of structured answers.
         self.has_structured_answer = False
@@ -148,14 +144,14 @@ class Run(AgentRun):
             return None
         place = agent.name, branch
         if place not in self._subagents:
-            outer: AgentRun = self
+            outer: RunState = self
             for (name, other), state in self._subagents.items():
                 if name == agent.parent_agent.name and (branch or "").startswith(f"{other}."):
                     outer = state
             self._subagents[place] = Subagent(outer, agent)
         return self._subagents[place]
 
-    def find_agent(self, name: str, branch: str | None) -> AgentRun:
+    def find_agent(self, name: str, branch: str | None) -> RunState:
         """Return the state of an agent in a branch."""
         return self._subagents.get((name, branch), self)
 

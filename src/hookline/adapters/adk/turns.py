@@ -17,7 +17,6 @@ from google.genai import types
 
 from hookline.adapters.adk.runs import (
     MARK,
-    AgentRun,
     Run,
     Subagent,
     name_turn,
@@ -81,10 +80,10 @@ async def add_texts(run: Run, context: InvocationContext) -> None:
         await append(context, say_as_user("\n\n".join(texts)), {"context": True})
 
 
-async def end_turn(run: Run, state: AgentRun, event: Event, text: str) -> Event | None:
+async def end_turn(run: Run, event: Event, text: str) -> Event | None:
     """End the turn with an answer. If hooks send the agent back, mark its event as unfinished, and
     return the event to show instead."""
-    if not await _close_turn(run, state, text):
+    if not await _close_turn(run, text):
         return None
     content = event.content
     assert content is not None
@@ -93,9 +92,19 @@ async def end_turn(run: Run, state: AgentRun, event: Event, text: str) -> Event 
     return event.model_copy(update={"content": shown})
 
 
+async def end_single_turn(state: Subagent, text: str) -> None:
+    """Fire SubagentStop for an agent whose first answer ADK takes for the result."""
+    end = await state.close_turn(text)
+    if end.send_back is not None:
+        state.face.warn(
+            f"SubagentStop hooks sent {state.agent.name} back, but ADK takes the first answer of "
+            f"an agent in single_turn mode; use an AgentTool instead: {end.send_back}"
+        )
+
+
 async def end_run(run: Run, context: InvocationContext) -> None:
     """End the turn if no answer was known to be the last before the run was over."""
-    if not run.is_paused and run.answer is not None and await _close_turn(run, run, run.answer):
+    if not run.is_paused and run.answer is not None and await _close_turn(run, run.answer):
         run.face.warn(
             "AfterAgent hooks sent the turn back, but ADK can only do that for a root LlmAgent "
             f"and its sub-agents; the turn ends: {run.next_prompt}"
@@ -104,20 +113,18 @@ async def end_run(run: Run, context: InvocationContext) -> None:
         await _clear_history(context)
 
 
-async def _close_turn(run: Run, state: AgentRun, text: str) -> bool:
+async def _close_turn(run: Run, text: str) -> bool:
     """Fire the end of a turn; return True if hooks want the agent to go on."""
-    if state is run:
-        run.answer = None
-    end = await state.close_turn(text)
-    run.clears_context = run.clears_context or end.clear_context
-    state.next_prompt = end.send_back
+    run.answer = None
+    end = await run.close_turn(text)
+    run.clears_context, run.next_prompt = end.clear_context, end.send_back
     return end.send_back is not None
 
 
-async def go_on(run: Run, state: AgentRun, context: InvocationContext, request: LlmRequest) -> None:
+async def go_on(run: Run, context: InvocationContext, request: LlmRequest) -> None:
     """Add the prompt that hooks sent back to the next request and to the session."""
-    assert state.next_prompt is not None
-    content, state.next_prompt = say_as_user(state.next_prompt), None
+    assert run.next_prompt is not None
+    content, run.next_prompt = say_as_user(run.next_prompt), None
     if run.clears_context:
         run.clears_context = False
         request.contents = []

@@ -606,6 +606,11 @@ class ModelStep:
             )
         return None if end.send_back is None else SendBack(text, end.send_back)
 
+    def drop_refused(self, response: Any) -> Any:
+        """Return a response, or a chunk of one, without the calls that tool selection does not
+        allow, where the adapter cannot tell who runs them; the same object if it has none."""
+        return response if self._gate is None else self._gate.refuse_calls(response)
+
     def _find_refused(self, calls: Iterable[str]) -> tuple[str, ...]:
         if self.allowed is None:
             return ()

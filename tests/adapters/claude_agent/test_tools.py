@@ -336,7 +336,7 @@ async def test_the_tools_of_subagents_are_guarded(tmp_path: Path) -> None:
     def before(_event: Event) -> Any:
         return deny("not in here")
 
-    noted = note(hooks, "BeforeTool")
+    noted, prompts = note(hooks, "BeforeTool"), note(hooks, "BeforeAgent")
     agent = call("Agent", description="d", prompt="Look.", run_in_background=False)
     played = await play(
         tmp_path,
@@ -350,6 +350,10 @@ async def test_the_tools_of_subagents_are_guarded(tmp_path: Path) -> None:
     assert [event["tool_name"] for event in noted] == ["task", "run_shell_command"]
     assert noted[0]["tool_input"]["goal_prompt"] == "Look."
     assert {event["session_id"] for event in noted} == {played.session_id}
+    assert [event["prompt"] for event in prompts] == ["Go on."]
+    assert len({event["turn_id"] for event in (*prompts, *noted)}) == 1
+    assert "agent" not in noted[0]
+    assert (noted[1]["agent"]["name"], noted[1]["agent"]["depth"]) == ("general-purpose", 1)
 
 
 async def test_a_stop_in_a_subagent_ends_the_whole_turn(tmp_path: Path) -> None:

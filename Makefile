@@ -33,20 +33,13 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test checks suite test-attacks test-tools test-adapters suite-adapters test-types test-lowest test-browser browser check \
+.PHONY: demo test test-attacks test-tools test-adapters suite-adapters test-types test-lowest test-browser browser check \
   check-adapters coverage wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
-# The suite waits a good deal, so the checks run beside it; what they print is shown at the end.
-test: $(VENV)/.dev  ## the checks, the wheel in an empty environment, the suite
-	@$(MAKE) --no-print-directory -k -j 2 checks suite; status=$$?; cat $(VENV)/checks.log; exit $$status
-
-checks: $(VENV)/.dev
-	@$(MAKE) --no-print-directory check wheel > $(VENV)/checks.log 2>&1
-
-suite: $(VENV)/.dev
+test: $(VENV)/.dev  ## the suite; "make check" looks at the code
 	$(BIN)/$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
 
@@ -81,7 +74,7 @@ coverage: $(VENV)/.dev  ## what no test enters, processes included, into build/c
 	$(BIN)/python -m coverage report
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 tests/browser
 
 browser:  ## Chromium, where none is installed
 	@for name in chromium chromium-browser google-chrome; do \
@@ -114,7 +107,7 @@ check: $(VENV)/.dev  ## lint, format, types, layers, traceability
 check-adapters: $(ADAPTERS)/.dev  ## the types of what needs a framework
 	$(ADAPTERS)/bin/mypy --config-file mypy-adapters.ini
 
-wheel: $(VENV)/.dev
+wheel: $(VENV)/.dev  ## the package as it is installed, in an empty environment
 	$(BIN)/python tools/wheel_check.py
 
 bench: $(VENV)/.dev $(ADAPTERS)/.dev  ## measure, beside a baseline; writes benchmarks/results.json

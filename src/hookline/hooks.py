@@ -16,6 +16,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypedDict,
     TypeVar,
     overload,
@@ -75,11 +76,16 @@ if TYPE_CHECKING:
         SessionEndEvent,
         SessionStartEvent,
     )
+    from hookline.wire.outputs import DefaultHookOutput
+
+    _Returned: TypeAlias = Mapping[str, object] | DefaultHookOutput | None
 
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E")
+# What the function of a hook returns: a ``Reply``, or any mapping that is one.
+R = TypeVar("R", bound="_Returned | Awaitable[_Returned]")
 G = TypeVar("G")
 
 
@@ -472,12 +478,12 @@ class Register(Protocol[E]):
     """The decorator that ``Hooks.on`` returns, for functions that take the event."""
 
     @overload
-    def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
+    def __call__(self, function: Callable[[E], R], /) -> Callable[[E], R]: ...
 
     @overload
     def __call__(
-        self, function: Callable[[dict[str, Any]], T], /
-    ) -> Callable[[dict[str, Any]], T]: ...
+        self, function: Callable[[dict[str, Any]], R], /
+    ) -> Callable[[dict[str, Any]], R]: ...
 
 
 class Hooks(HookSession):

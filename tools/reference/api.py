@@ -121,7 +121,7 @@ _GROUPS = (
     Group(
         "An agent",
         "A small agent that applies hooks at every step, for several makers' models: "
-        "[agents](../agents.md).",
+        "[agents](../agents.md#the-loop-that-is-there-already).",
         (
             *("hookline.agent.Agent", "hookline.agent.Chat", "hookline.agent.ToolScheduler"),
             *("hookline.agent.Tool", "hookline.agent.OpenAIProvider"),

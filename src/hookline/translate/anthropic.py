@@ -47,11 +47,19 @@ def _make_block(_role: Role, text: str) -> dict[str, Any]:
 _FORM = BlockForm(_BLOCKS, _ROLES, _NAMES, _make_block)
 
 
+def _holds_block(message: Any, *kinds: str) -> bool:
+    content = get(message, "content")
+    return isinstance(content, list | tuple) and any(
+        get(block, "type") in kinds for block in content
+    )
+
+
 class AnthropicTranslator(MessageTranslator[Any]):
     """``HookTranslator`` for ``client.messages.create``: its arguments as a dictionary, whose
     contents may hold the SDK's objects, and ``Message`` or its JSON."""
 
     form = _FORM
+    name = "anthropic"
     api = "Anthropic messages"
     requests = 'a request of Anthropic is {"model", "max_tokens", "messages", "system", …}'
     responses = 'a response of Anthropic is {"role": "assistant", "content": [{"type": "text", …}]}'
@@ -66,6 +74,7 @@ class AnthropicTranslator(MessageTranslator[Any]):
         "promptTokenCount": "input_tokens",
         "candidatesTokenCount": "output_tokens",
     }
+    tool_fields = ("tools", "mcp_servers")
     one_choice = True
     finish_field = "stop_reason"
     finish_words = (
@@ -86,13 +95,12 @@ class AnthropicTranslator(MessageTranslator[Any]):
 
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "messages": []}
-        return SDKCall("anthropic", empty) if isinstance(like, SDKCall) else empty
+        return SDKCall(self.name, empty) if isinstance(like, SDKCall) else empty
 
     def split_results(self, message: Any) -> tuple[Any, Any | None] | None:
-        content = get(message, "content")
-        blocks = content if isinstance(content, list | tuple) else ()
-        if not any(get(block, "type") == "tool_result" for block in blocks):
+        if not _holds_block(message, "tool_result"):
             return None
+        blocks = get(message, "content")
         texts = [block for block in blocks if _BLOCKS.text(block) is not None]
         hidden = [block for block in blocks if _BLOCKS.text(block) is None]
         return put(message, {"content": hidden}), put(
@@ -107,12 +115,9 @@ class AnthropicTranslator(MessageTranslator[Any]):
         return put(request, {"system": [*get_list(request, "system"), *added]})
 
     def tool_name(self, tool: Any) -> str:
-        """The name of a tool; for a toolset, that of its family or server."""
+        """The name of a tool or an MCP server; for a toolset, that of its family or server."""
         named = (get(tool, name) for name in ("name", "mcp_server_name", "type"))
         return next((name for name in named if isinstance(name, str)), "")
-
-    def declare(self, names: Collection[str]) -> list[Any]:
-        return [{"name": name} for name in names]
 
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         kind = get(choice, "type") if is_readable(choice) else None
@@ -123,19 +128,20 @@ class AnthropicTranslator(MessageTranslator[Any]):
             raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
         return {"mode": "ANY", "allowedFunctionNames": [name]}
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        """Declare only the allowed tools, since the API has no allow-list."""
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:  # noqa: ARG002
         choice: dict[str, Any] = {"type": _CHOICES[mode]}
-        parallel = get(get(request, "tool_choice"), "disable_parallel_tool_use")
+        parallel = get(own, "disable_parallel_tool_use")
         if parallel is not None and mode != "NONE":
             choice["disable_parallel_tool_use"] = parallel
-        request = put(request, {"tool_choice": choice})
-        if allowed is None:
-            return request
-        left = [tool for tool in tools if self.tool_name(tool) in allowed]
-        return request if len(left) == len(tools) else put(request, {"tools": left})
+        return choice
+
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
+        if mode == "NONE" and any(
+            _holds_block(message, "tool_use", "tool_result") for message in self.messages(request)
+        ):
+            # The API refuses a conversation with calls if no tool is declared.
+            return put(request, {"tool_choice": self.tool_choice(mode, None, None)})
+        return super().with_tools(request, mode, allowed)
 
     def reads_response(self, response: object) -> bool:
         if not is_readable(response) or not isinstance(get(response, "content"), list | tuple):

@@ -17,6 +17,7 @@ from hookline.translate.alignment import (
     show_messages,
 )
 from hookline.translate.values import (
+    JSONCall,
     are_same,
     get,
     get_list,
@@ -55,7 +56,9 @@ class MessageTranslator(Generic[M]):
     """A ``HookTranslator`` of one API, which sets the class variables and writes the methods that
     raise NotImplementedError here."""
 
-    # The name of the API, and what its requests and responses look like, for errors.
+    # The name by which a ``JSONCall`` names the API.
+    name: ClassVar[str]
+    # The API, and what its requests and responses look like, for errors.
     api: ClassVar[str]
     requests: ClassVar[str]
     responses: ClassVar[str]
@@ -73,6 +76,8 @@ class MessageTranslator(Generic[M]):
     # The field of a choice that says why the model stopped, and the API's words for it.
     finish_field: ClassVar[str]
     finish_words: ClassVar[Collection[str]] = ()
+    # The fields of a request that declare tools.
+    tool_fields: ClassVar[Collection[str]] = ("tools",)
     # The fields of a request (beside its settings) and of a response that hold no conversation.
     request_fields: ClassVar[Collection[str]] = ()
     response_fields: ClassVar[Collection[str]] = ()
@@ -125,7 +130,7 @@ class MessageTranslator(Generic[M]):
 
     def tools_of(self, request: Any) -> Sequence[Any]:
         """The tools that a request declares."""
-        return get_objects(request, "tools")
+        return [tool for field in self.tool_fields for tool in get_objects(request, field)]
 
     def tool_name(self, tool: Any) -> str:
         """The name by which a tool is allowed; empty if it has none."""
@@ -135,12 +140,39 @@ class MessageTranslator(Generic[M]):
         """What hooks are shown of a tool choice."""
         raise NotImplementedError
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        """The request with a mode (AUTO, ANY or NONE) and an allow-list, None for no list; every
-        name in it is declared by ``tools``."""
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:
+        """The tool choice of a mode (AUTO, ANY or NONE) that allows these names, None for all; an
+        API without an allow-list leaves them out. ``own`` is the caller's tool choice."""
         raise NotImplementedError
+
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
+        """The request that declares the allowed tools alone, None for all, with a tool choice of
+        the mode. Without any tool it has no tool choice either, as the API would refuse it.
+
+        A list that is cut allows nothing else, whatever a server makes of a tool choice: many
+        ignore an allow-list, and some refuse it."""
+        changes: dict[str, Any] = {}
+        is_empty = True
+        for field in self.tool_fields:
+            tools = get_objects(request, field)
+            left = self.keep_tools(tools, mode, allowed)
+            is_empty = is_empty and not left
+            if len(left) < len(tools):
+                changes[field] = left or None
+        own = get(request, "tool_choice")
+        choice = None if is_empty else self.tool_choice(mode, None, own)
+        if is_empty and type(request) is dict:
+            # Without its tools the request may look like that of another API.
+            request = JSONCall(self.name, request)
+        return put(request, changes if choice == own else {**changes, "tool_choice": choice})
+
+    def keep_tools(
+        self, tools: Sequence[Any], mode: str, allowed: Collection[str] | None
+    ) -> Sequence[Any]:
+        """The tools that the model may call; with an allow-list, none without a name."""
+        if mode == "NONE":
+            return []
+        return [tool for tool in tools if allowed is None or self.tool_name(tool) in allowed]
 
     # -- what each API defines: responses
 
@@ -247,23 +279,21 @@ class MessageTranslator(Generic[M]):
         """What hooks are shown of a tool choice."""
         return {} if tool_config is None else self.show_tool_choice(tool_config)
 
-    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:
+    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:  # noqa: ARG002
         """The tool choice with what the hook names; without what an API expresses only by its list
         of tools."""
         change = read_change(read_tool_config, "toolConfig", hook)
-        named = self.to_hook_tool_config(base).get("allowedFunctionNames", ())
-        names = dict.fromkeys([*named, *(change.allowed_function_names or ())])
-        request = put(self.new_request(like), {"tool_choice": base})
-        return get(self._edit_tools(request, change, self.declare(names)), "tool_choice")
-
-    def declare(self, names: Collection[str]) -> list[Any]:
-        """Tools of these names, as a request declares them."""
-        raise NotImplementedError
+        selection = self._select_tools(base, change)
+        if selection is None:
+            return base
+        mode, names = selection
+        return self.tool_choice(mode if names != [] else "NONE", names, base)
 
     def tool_names(self, request: object) -> list[str] | None:
         """The names of the tools a request declares; None when it declares none."""
         self._check_request(request)
-        return [name for tool in self.tools_of(request) if (name := self.tool_name(tool))] or None
+        names = dict.fromkeys(self.tool_name(tool) for tool in self.tools_of(request))
+        return [name for name in names if name] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool choice and tools, as they stand in it."""
@@ -386,30 +416,35 @@ class MessageTranslator(Generic[M]):
             changes[next(set_already, own[-1])] = value
         return self.with_settings(request, changes) if changes else request
 
-    def _edit_tools(
-        self, request: Any, change: HookToolConfigChange, tools: Sequence[Any] | None = None
-    ) -> Any:
-        shown = self.to_hook_tool_config(self.tool_selection(request)[0])
-        wanted = cast(HookToolConfig, {**shown, **change.named()})
-        if wanted == shown:
+    def _edit_tools(self, request: Any, change: HookToolConfigChange) -> Any:
+        selection = self._select_tools(self.tool_selection(request)[0], change)
+        tools = self.tools_of(request)
+        if selection is None or not tools:
+            # The API refuses a tool choice if no tool is declared.
             return request
-        mode, names = wanted.get("mode", "AUTO"), wanted.get("allowedFunctionNames")
-        if mode not in MODES:
-            raise TranslationError(
-                f"toolConfig.mode {wanted['mode']!r} is not one of {', '.join(sorted(MODES))}"
-            )
-        if tools is None:
-            tools = self.tools_of(request)
-            if not tools:
-                # The API refuses a tool choice if no tool is declared.
-                return request
-        if names is not None and mode != "NONE":
+        mode, names = selection
+        if names is not None:
             declared = {self.tool_name(tool) for tool in tools}
             names = [name for name in names if name in declared]
             mode = mode if names else "NONE"
-        if mode == "NONE":
-            return self.with_tools(request, "NONE", None, tools)
-        return self.with_tools(request, "ANY" if mode == "ANY" else "AUTO", names, tools)
+        return self.with_tools(request, mode, None if mode == "NONE" else names)
+
+    def _select_tools(
+        self, own: Any, change: HookToolConfigChange
+    ) -> tuple[str, list[str] | None] | None:
+        """The mode (AUTO, ANY or NONE) and the allowed names that a hook's change gives to a tool
+        choice; None if it changes nothing."""
+        shown = self.to_hook_tool_config(own)
+        wanted = cast(HookToolConfig, {**shown, **change.named()})
+        if wanted == shown:
+            return None
+        mode = wanted.get("mode", "AUTO")
+        if mode not in MODES:
+            raise TranslationError(
+                f"toolConfig.mode {mode!r} is not one of {', '.join(sorted(MODES))}"
+            )
+        mode = mode if mode in ("ANY", "NONE") else "AUTO"
+        return mode, wanted.get("allowedFunctionNames")
 
     def _show_response(self, response: Any) -> LLMResponse:
         candidates: list[LLMCandidate] = []

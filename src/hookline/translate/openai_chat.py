@@ -54,6 +54,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
     whose messages are dictionaries or the SDK's objects, and ``ChatCompletion`` or its JSON."""
 
     form = _FORM
+    name = "openai-chat"
     api = "OpenAI chat completions"
     requests = 'a request of OpenAI chat is {"model", "messages": [{"role", "content"}], …}'
     responses = 'a response of OpenAI chat is {"choices": [{"message": {"role", "content"}}], …}'
@@ -72,6 +73,7 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         "totalTokenCount": "total_tokens",
     }
     system_turns = True
+    tool_fields = ("tools", "functions")
     finish_field = "finish_reason"
     finish_words = ("stop", "length", "tool_calls", "content_filter", "function_call")
     request_fields = (
@@ -89,19 +91,13 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
 
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "messages": []}
-        return SDKCall("openai-chat", empty) if isinstance(like, SDKCall) else empty
-
-    def tools_of(self, request: Any) -> Sequence[Any]:
-        return [*get_objects(request, "tools"), *get_objects(request, "functions")]
+        return SDKCall(self.name, empty) if isinstance(like, SDKCall) else empty
 
     def tool_name(self, tool: Any) -> str:
         """The name of a tool, a call or a choice of one; older functions have it at their top."""
         kind = get(tool, "type")
         name = get(get(tool, kind) if isinstance(kind, str) else tool, "name")
         return name if isinstance(name, str) else ""
-
-    def declare(self, names: Collection[str]) -> list[Any]:
-        return [{"type": "function", "function": {"name": name}} for name in names]
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         choice, tools = super().tool_selection(request)
@@ -124,29 +120,29 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
                 return {"mode": "ANY", "allowedFunctionNames": [name]}
         raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        if functions := get_objects(request, "functions"):
-            # The older form allows one function, or all that are declared.
-            left = [f for f in functions if allowed is None or self.tool_name(f) in allowed]
-            word: Any = "none" if mode == "NONE" else "auto"
-            if mode == "ANY" and len(left) == 1:
-                word = {"name": self.tool_name(left[0])}
-            request = put(
-                request,
-                {"functions": left, "function_call": word}
-                if left
-                else {"functions": None, "function_call": None},
-            )
-            if not get_list(request, "tools"):
-                return request
-        if allowed is None:
-            return put(request, {"tool_choice": CHOICES[mode]})
-        kinds = {self.tool_name(tool): get(tool, "type") for tool in tools if get(tool, "type")}
-        listed = [{"type": kinds[n], kinds[n]: {"name": n}} for n in kinds if n in allowed]
-        choice = {"mode": CHOICES[mode], "tools": listed}
-        return put(request, {"tool_choice": {"type": "allowed_tools", "allowed_tools": choice}})
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:  # noqa: ARG002
+        if names is None or mode == "NONE":
+            return CHOICES[mode]
+        tools = [{"type": "function", "function": {"name": name}} for name in names]
+        choice = {"mode": CHOICES[mode], "tools": tools}
+        return {"type": "allowed_tools", "allowed_tools": choice}
+
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
+        edited = super().with_tools(request, mode, allowed)
+        changes: dict[str, Any] = {}
+        if not get(edited, "tools"):
+            # The API refuses these without a list of tools.
+            changes = {"tool_choice": None, "parallel_tool_calls": None}
+        if get(request, "functions"):
+            changes["function_call"] = self._choose_function(get_list(edited, "functions"), mode)
+        changes = {name: word for name, word in changes.items() if word != get(edited, name)}
+        return put(edited, changes)
+
+    def _choose_function(self, functions: Sequence[Any], mode: str) -> Any:
+        """The tool choice of the older form, which forces one function or none."""
+        if mode == "ANY" and len(functions) == 1:
+            return {"name": self.tool_name(functions[0])}
+        return "auto" if functions else None
 
     def reads_response(self, response: object) -> bool:
         choices = get(response, "choices")

@@ -92,6 +92,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
     items are dictionaries or the SDK's objects, and ``Response`` or its JSON."""
 
     form = _FORM
+    name = "openai-responses"
     api = "OpenAI responses"
     requests = 'a request of OpenAI responses is {"model", "input": text or items, …}'
     responses = 'a response of OpenAI is {"output": [{"type": "message", "content": […]}], …}'
@@ -128,7 +129,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
 
     def new_request(self, like: object) -> Any:
         empty = {"model": "", "input": []}
-        return SDKCall("openai-responses", empty) if isinstance(like, SDKCall) else empty
+        return SDKCall(self.name, empty) if isinstance(like, SDKCall) else empty
 
     def messages(self, request: Any) -> Sequence[Any]:
         if holds_text(get(get(request, "prompt"), "variables")):
@@ -158,9 +159,6 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         families = (family for family in ("web_search", "computer") if kind.startswith(family))
         return next(families, kind)
 
-    def declare(self, names: Collection[str]) -> list[Any]:
-        return [{"type": "function", "name": name} for name in names]
-
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         if isinstance(choice, str):
             if choice in MODES:
@@ -173,18 +171,11 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
             return {"mode": "ANY", "allowedFunctionNames": [self.tool_name(choice)]}
         raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        if allowed is None:
-            return put(request, {"tool_choice": CHOICES[mode]})
-        listed = []
-        for tool in tools:
-            if self.tool_name(tool) in allowed:
-                kept = ("type", "name", "server_label")
-                listed.append({name: word for name in kept if (word := get(tool, name))})
-        choice = {"type": "allowed_tools", "mode": CHOICES[mode], "tools": listed}
-        return put(request, {"tool_choice": choice})
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:  # noqa: ARG002
+        if names is None or mode == "NONE":
+            return CHOICES[mode]
+        tools = [{"type": "function", "name": name} for name in names]
+        return {"type": "allowed_tools", "mode": CHOICES[mode], "tools": tools}
 
     def reads_response(self, response: object) -> bool:
         return is_readable(response) and isinstance(get(response, "output"), list | tuple)

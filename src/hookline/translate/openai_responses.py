@@ -185,9 +185,8 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         if not items:
             refuse_text(choice, self.response_fields, "a model response has no output")
         texts = [text for item in items if _is_message(item) for text in self._read_texts(item)]
-        # JSON may repeat the texts under this name, as the SDK does.
         whole = choice.get("output_text") if isinstance(choice, Mapping) else None
-        if whole and whole != "".join(texts):
+        if whole and whole != _join_output_text(items):
             raise TranslationError("output_text differs from the text of the output")
         return texts
 
@@ -216,7 +215,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
             edited.append(_make_message(texts, is_json=isinstance(choice, Mapping)))
         changes: dict[str, Any] = {"output": edited}
         if isinstance(choice, Mapping) and "output_text" in choice:
-            changes["output_text"] = "".join(texts)
+            changes["output_text"] = _join_output_text(edited)
         return put(choice, changes)
 
     def _read_texts(self, item: Any) -> list[str]:
@@ -263,6 +262,12 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         from openai.types.responses import Response
 
         return Response.model_validate(empty)
+
+
+def _join_output_text(items: Sequence[Any]) -> str:
+    """What JSON may repeat of its items under ``output_text``, as the SDK does: no refusals."""
+    blocks = (block for item in items if _is_message(item) for block in get_list(item, "content"))
+    return "".join(get_text(each, "text") for each in blocks if get(each, "type") == "output_text")
 
 
 def _choose_text_maker(item: Any) -> Callable[[str], Any]:

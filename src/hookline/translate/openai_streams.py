@@ -342,7 +342,8 @@ def _merge_item(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> N
             field = "summary" if is_summary else "content"
             parts = [dict(part) for part in item.get(field) or ()]
             while len(parts) <= place:
-                parts.append({"type": part_type, name: "", "annotations": []})
+                notes = {"annotations": []} if part_type == "output_text" else {}
+                parts.append({"type": part_type, name: "", **notes})
             parts[place][name] = (parts[place].get(name) or "") + event["delta"]
             item[field] = parts
 

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from hookline.adapters.adk.runs import MARK, ModelStep, Run, show_text
 from hookline.adapters.gates import split_json
 from hookline.calls.tool import text_of
-from hookline.translate.genai import GenerateContentParameters
+from hookline.translate.genai import GenerateContentParameters, accept_config
 from hookline.wire.events import HookEventName
 
 MODEL_EVENTS = (
@@ -53,9 +53,10 @@ async def open_step(run: Run, step: ModelStep, *, structured: bool) -> LlmRespon
     if gate.request is not shown:
         request.model = gate.request.model or request.model
         request.contents = gate.request.contents
-        request.config = gate.request.config or request.config
-    if gate.allowed is not None and ANSWER_TOOL in request.tools_dict:
-        _allow_answer(request.config)
+        own = request.config
+        request.config = accept_config(gate.request.config) or own
+        if gate.allowed and ANSWER_TOOL in request.tools_dict:
+            _allow_answer(request.config, own)
     return None
 
 
@@ -190,8 +191,18 @@ def _trace_again(response: LlmResponse) -> None:
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 
 
-def _allow_answer(config: types.GenerateContentConfig) -> None:
-    """Keep the tool of structured answers callable beside those that hooks allow."""
+def _allow_answer(config: types.GenerateContentConfig, own: types.GenerateContentConfig) -> None:
+    """Keep the tool of structured answers declared and callable beside those that hooks allow;
+    ``own`` is the config before the hooks."""
+    declarations = (
+        each
+        for tool in own.tools or ()
+        if isinstance(tool, types.Tool)
+        for each in tool.function_declarations or ()
+        if each.name == ANSWER_TOOL
+    )
+    if config.tools is not own.tools:
+        config.tools = [*(config.tools or ()), types.Tool(function_declarations=[*declarations])]
     chosen = config.tool_config
     calling = chosen and chosen.function_calling_config
     if chosen is not None and calling and calling.allowed_function_names:

@@ -11,7 +11,7 @@ from hookline.engine.engine import Engine
 from hookline.pipeline.answer import ProcessedHookResult
 from hookline.pipeline.planner import HookPlanner
 from hookline.runner.context import RunContext
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 from hookline.trace.records import DebugLogger
 from hookline.translate.choice import AnyTranslator
 from hookline.wire.events import (
@@ -274,7 +274,7 @@ def handler_of(
     project: Any = None,
     message_bus: MessageBus | None = None,
     debug_logger: DebugLogger | None = None,
-    accept: Callable[[Settings], str | None] = lambda _settings: None,
+    accept: Callable[[EffectiveSettings], str | None] = lambda _settings: None,
 ) -> HookEventHandler:
     """A second handler over the system's hooks in which any part can be another."""
     engine = Engine(

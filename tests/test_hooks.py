@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hookline import Config, Hooks, SyncHooks, add_context, combine, deny, message, rewrite, stop
+from hookline import (
+    Config,
+    Hooks,
+    Reply,
+    SyncHooks,
+    add_context,
+    combine,
+    deny,
+    message,
+    rewrite,
+    stop,
+)
 from hookline.adapters.gates import Conversations
 from hookline.calls.tool import complete
 from hookline.errors import InvalidHookError, UnknownEventError
@@ -277,7 +288,7 @@ def test_sync_works_inside_a_running_loop_with_functions_and_scripts() -> None:
     hooks = Hooks(hooks=settings_with("BeforeTool", say({"systemMessage": "script"})))
 
     @hooks.on("BeforeTool")
-    async def waiting(_event: object) -> dict[str, Any]:
+    async def waiting(_event: object) -> Reply:
         await asyncio.sleep(0.001)
         return message("function")
 
@@ -348,7 +359,7 @@ def test_one_front_serves_loops_of_several_threads() -> None:
     together = threading.Barrier(20)
 
     @hooks.on("BeforeTool")
-    async def slow(event: Any) -> dict[str, Any]:
+    async def slow(event: Any) -> Reply:
         await asyncio.to_thread(together.wait, 30)
         return deny(event["tool_name"])
 

@@ -103,7 +103,8 @@ def test_the_events_of_a_model_show_its_format_in_full(event: HookEventName) -> 
     """Every object of it is in the example, with every field that is always there."""
     text = json.dumps(read_document(event))
     for field in describe_input(event):
-        if field.required or field.type == "object":
+        is_of_model = field.name.startswith("llm_")
+        if is_of_model and (field.required or field.type == "object"):
             assert f'"{field.name.rpartition(".")[2]}"' in text, field.name
 
 

@@ -37,7 +37,7 @@ from hookline.errors import HookSystemNotInitializedError
 from hookline.pipeline.answer import Answer
 from hookline.pipeline.modelcall import find_sent_tools
 from hookline.pipeline.registry import HookRegistry, HookRegistryEntry
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import (
     EventName,
@@ -156,7 +156,7 @@ class Config:
         """Return the translator between the model SDK's types and what hooks read."""
         return self.project.get_translator()
 
-    def get_settings(self) -> Settings:
+    def get_settings(self) -> EffectiveSettings:
         """Return the settings as they were last read; the first call reads them."""
         return self.project.get_settings()
 
@@ -190,7 +190,7 @@ class HookSystem:
         translator: "HookTranslator | None" = None,
         watch: bool = False,
         on_reload: Callable[[ReloadReport], object] | None = None,
-        accept: Callable[[Settings], str | None] = lambda _settings: None,
+        accept: Callable[[EffectiveSettings], str | None] = lambda _settings: None,
     ) -> None:
         self._bind(
             Engine(

@@ -16,6 +16,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypedDict,
     TypeVar,
     overload,
@@ -54,7 +55,7 @@ from hookline.wire.events import (
     SessionStartSource,
     narrow_event,
 )
-from hookline.wire.fired import Original
+from hookline.wire.fired import Original, check_labels
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -75,11 +76,16 @@ if TYPE_CHECKING:
         SessionEndEvent,
         SessionStartEvent,
     )
+    from hookline.wire.outputs import DefaultHookOutput
+
+    _Returned: TypeAlias = Mapping[str, object] | DefaultHookOutput | None
 
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E")
+# What the function of a hook returns: a ``Reply``, or any mapping that is one.
+R = TypeVar("R", bound="_Returned | Awaitable[_Returned]")
 G = TypeVar("G")
 
 
@@ -472,12 +478,12 @@ class Register(Protocol[E]):
     """The decorator that ``Hooks.on`` returns, for functions that take the event."""
 
     @overload
-    def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
+    def __call__(self, function: Callable[[E], R], /) -> Callable[[E], R]: ...
 
     @overload
     def __call__(
-        self, function: Callable[[dict[str, Any]], T], /
-    ) -> Callable[[dict[str, Any]], T]: ...
+        self, function: Callable[[dict[str, Any]], R], /
+    ) -> Callable[[dict[str, Any]], R]: ...
 
 
 class Hooks(HookSession):
@@ -540,10 +546,26 @@ class Hooks(HookSession):
 
         return Config.of(self.view.engine)
 
-    def session(self, id: str | None, *, transcript_path: str | None = None) -> HookSession:
-        """Return the hooks of one conversation; this costs next to nothing."""
+    def session(
+        self,
+        id: str | None,
+        *,
+        transcript_path: str | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> HookSession:
+        """Return the hooks of one conversation; this costs next to nothing.
+
+        ``labels`` say who is being served, ``{"user": "ada", "team": "ops"}`` for example; hooks
+        read them in every event of the session, and the trace has them. Raises TypeError if one
+        is no string.
+        """
         return HookSession(
-            msgspec.structs.replace(self.view, session_id=id, transcript_path=transcript_path)
+            msgspec.structs.replace(
+                self.view,
+                session_id=id,
+                transcript_path=transcript_path,
+                labels={} if labels is None else check_labels(labels),
+            )
         )
 
     def close(self) -> None:
@@ -661,8 +683,14 @@ class SyncModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """True if AfterModel hooks exist."""
+        """True if AfterModel hooks may change or reject the response; async hooks cannot."""
         return self._gate.holds_back
+
+    @property
+    def observes(self) -> bool:
+        """True if there are AfterModel hooks, and none of them can change or reject the
+        response."""
+        return self._gate.observes
 
     def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks answer."""

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from hookline import Hooks, add_context, deny, stop
-from hookline.adapters import gates
 from hookline.adapters.gates import (
     Conversation,
     Conversations,
     TurnGate,
+    announce_question,
     check_version,
     complete,
     split_json,
@@ -262,7 +262,7 @@ async def test_notification_hooks_read_what_the_user_is_asked_about(
 ) -> None:
     noted = heard(hooks, "Notification")
     request = ConfirmationRequest("shell", given, "sure?")
-    await gates.announce_question(Conversation(hooks).face, request)
+    await announce_question(Conversation(hooks).face, request)
     [event] = noted
     assert event["notification_type"] == "ToolPermission"
     assert details.items() <= event["details"].items()

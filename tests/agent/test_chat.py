@@ -70,13 +70,20 @@ async def test_a_display_that_waits_for_hooks_shows_nothing_of_a_stream_that_bre
 
 
 @pytest.mark.parametrize(
-    ("display", "texts"), [("live", ["a ", "cat"]), ("after_hooks", ["a cat"])]
+    ("display", "checks", "texts"),
+    [
+        ("live", True, ["a ", "cat"]),
+        ("after_hooks", True, ["a cat"]),
+        ("after_hooks", False, ["a ", "cat"]),
+    ],
 )
-async def test_a_response_is_shown_as_it_streams_or_once_it_is_complete(
-    display: Any, texts: list[str]
+async def test_a_response_is_shown_as_it_streams_or_once_hooks_have_checked_it(
+    display: Any, checks: bool, texts: list[str]
 ) -> None:
-    provider = ScriptedProvider([("a ", "cat")])
-    chat = Chat(Config(), provider, display=display)
+    provider, hooks = ScriptedProvider([("a ", "cat")]), Hooks()
+    if checks:
+        hooks.on("AfterModel")(lambda _event: None)
+    chat = Chat(hooks, provider, display=display)
     shown = [provider.conversation.text(chunk) async for chunk in chat.stream("draw")]
     assert shown == texts
     assert chat.last_turn is not None

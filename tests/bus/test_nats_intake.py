@@ -11,7 +11,7 @@ import pytest
 
 from hookline.bus.nats import BusConnectionError, ServingOptions, intake
 from hookline.bus.nats.client import Receive
-from hookline.bus.nats.connection import Connection
+from hookline.bus.nats.connection import NatsConnection
 from hookline.bus.nats.intake import Counters, Intake
 from hookline.bus.nats.protocol import Incoming, make_subjects
 from tests.bus.answers import request
@@ -77,7 +77,7 @@ class Played:
         self.is_wanted = True
         self.answer: Json | None = {"success": True}
         self.intake = Intake(
-            cast(Connection, self.connection),
+            cast(NatsConnection, self.connection),
             make_subjects("p"),
             ServingOptions(**options),
             self.counters,
@@ -364,6 +364,6 @@ async def test_a_full_worker_pauses_again_on_the_server_it_comes_back_to() -> No
 async def test_a_worker_subscribes_anew_over_a_new_connection() -> None:
     async with serving() as played:
         new = PlayedConnection()
-        played.intake.use(cast(Connection, new))
+        played.intake.use(cast(NatsConnection, new))
         await settled(played)
         assert new.said == [FREE, QUEUE]

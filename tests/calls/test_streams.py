@@ -2,15 +2,15 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from hookline.calls.streams import (
-    FilteredStream,
     HeldStream,
     aclose_stream,
     close_stream,
+    filter_stream,
     find_broken,
     is_async_stream,
     merge_chunks,
@@ -27,8 +27,12 @@ ERROR = {"type": "error", "error": {"message": "overloaded"}}
 class Gate:
     """Restricts tools, and refuses none."""
 
+    allowed, observes = frozenset({"read"}), False
+
     def __init__(self, *, is_strict: bool = False) -> None:
         self.is_strict = is_strict
+        self.warnings: list[str] = []
+        self.warn = self.warnings.append
 
     def find_refused(self, _response: Any) -> list[str]:
         return []
@@ -143,26 +147,26 @@ async def test_a_held_stream_that_is_closed_has_nothing_left() -> None:
 
 
 def test_pings_and_errors_pass_before_the_form_of_a_stream_is_known() -> None:
-    said: list[str] = []
+    gate: Any = Gate(is_strict=True)
     stream = Stream([{"type": "ping"}, ERROR, HELLO])
-    filtered = FilteredStream(stream, Gate(is_strict=True), said.append)
+    filtered = filter_stream(gate, stream)
     assert list(filtered) == [{"type": "ping"}, ERROR, HELLO]
-    assert (said, filtered.response, stream.closed) == ([], "HTTP", 1)
+    assert (gate.warnings, filtered.response, stream.closed) == ([], "HTTP", 1)
 
 
 @pytest.mark.parametrize("is_strict", [False, True])
 def test_chunks_that_nobody_can_read_are_told_once(is_strict: bool) -> None:
-    said: list[str] = []
-    filtered = FilteredStream(Stream([7, 8, HELLO]), Gate(is_strict=is_strict), said.append)
+    gate: Any = Gate(is_strict=is_strict)
+    filtered = filter_stream(gate, Stream([7, 8, HELLO]))
     assert list(filtered) == ([HELLO] if is_strict else [7, 8, HELLO])
     then = "it was left out" if is_strict else "its tool calls are not checked"
-    assert len(said) == 1
-    assert said[0].endswith(f"stream could not be read (unknown type int): {then}")
+    [warning] = gate.warnings
+    assert warning.endswith(f"stream could not be read (unknown type int): {then}")
 
 
 def test_a_filtered_stream_closes_the_clients_when_it_is_left() -> None:
-    stream = Stream([HELLO, HELLO])
-    with FilteredStream(stream, Gate(), print) as filtered:
+    stream, gate = Stream([HELLO, HELLO]), Gate()
+    with filter_stream(cast(Any, gate), stream) as filtered:
         assert next(filtered) == HELLO
         assert stream.closed == 0
     assert stream.closed

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.check import Checked
 from hookline.check.findings import Replace
-from hookline.check.fixes import Change, FixError, carry_out, changes, is_fixable
+from hookline.check.fixes import FileChange, FixError, carry_out, changes, is_fixable
 from hookline.wire.hooks import HookSource
 from tests.check.review import check, checked, hook, on
 from tests.harness.scratch import Project
@@ -17,7 +17,7 @@ from tests.harness.scratch import Project
 SOURCE = HookSource.PROJECT
 
 
-def planned(reviewed: Checked) -> list[Change]:
+def planned(reviewed: Checked) -> list[FileChange]:
     return changes(check(reviewed), reviewed)
 
 

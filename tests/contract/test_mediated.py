@@ -19,7 +19,7 @@ from hookline.bus import (
 )
 from hookline.contract import Config, HookSystem
 from hookline.pipeline.aggregator import HookAggregator
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 from hookline.trace.records import DebugLogger
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -227,7 +227,7 @@ class Forgetful(HookAggregator):
         return result
 
 
-def unready(_settings: Settings) -> str | None:
+def unready(_settings: EffectiveSettings) -> str | None:
     raise LookupError("the settings are out of order")
 
 

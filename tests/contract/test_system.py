@@ -24,7 +24,7 @@ from hookline.pipeline.aggregator import HookAggregator
 from hookline.pipeline.planner import HookPlanner
 from hookline.pipeline.registry import HookRegistry
 from hookline.runner.runner import HookRunner
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 from hookline.trace.records import DebugLogger
 from hookline.translate.genai import GenAITranslator
 from hookline.wire.model import LLMRequest
@@ -44,7 +44,7 @@ class Counting(Project):
     reads = 0
     others: threading.Event | None = None
 
-    def read_settings(self) -> Settings:
+    def read_settings(self) -> EffectiveSettings:
         self.reads += 1
         assert self.others is None or self.others.wait(30)
         return super().read_settings()

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from hookline.settings.reader import (
+    EffectiveSettings,
     GivenTrust,
     Layer,
     Required,
-    Settings,
     SettingsFile,
     combine,
     keep_one_of_each,
@@ -39,11 +39,13 @@ EVERYONE = (
 )
 
 
-def combined(*layers: Layer, trusted: bool = True, disabled: tuple[str, ...] = ()) -> Settings:
+def combined(
+    *layers: Layer, trusted: bool = True, disabled: tuple[str, ...] = ()
+) -> EffectiveSettings:
     return combine(layers, trust=GivenTrust(trusted), disabled=disabled)
 
 
-def running(settings: Settings) -> str:
+def running(settings: EffectiveSettings) -> str:
     return "".join(e.name for e in settings.entries if e.enabled and e.trusted)
 
 

@@ -14,11 +14,11 @@ from hookline.settings.mistakes import find_slip
 from hookline.settings.reader import read_layer
 from hookline.settings.types import (
     Definition,
-    Hooks,
     HooksConfig,
+    HooksSection,
     Security,
     Settings,
-    Tools,
+    ToolsSection,
     find_sections,
 )
 from hookline.wire.hooks import KINDS, CommandHook, HookConfig, HookSource, Redaction, keys_of
@@ -122,9 +122,9 @@ def test_a_slip_in_claude_codes_settings_is_one_too(value: dict[str, Any], said:
         ("Managed", CommandHook, "others can disable the hook"),
         ("allowed_env_vars", HookConfig, "no header gets a variable"),
         ("Strict", Settings, "a hook that cannot answer lets the agent go on"),
-        ("Disabled", Hooks, "it disables no hook"),
+        ("Disabled", HooksSection, "it disables no hook"),
         ("Enabled", HooksConfig, "it switches nothing"),
-        ("enable_hooks", Tools, "it switches nothing"),
+        ("enable_hooks", ToolsSection, "it switches nothing"),
         ("hooks_config", Settings, "it switches nothing"),
         ("Claude", Settings, "it switches nothing"),
         ("Plugins", Settings, "no hook of a plugin runs"),
@@ -189,7 +189,13 @@ def test_an_object_of_a_thousand_keys_keeps_nobody_busy() -> None:
 
 
 def test_no_declared_key_is_a_slip() -> None:
-    kinds: list[type[Struct]] = [Settings, Hooks, Definition, Tools, *KINDS.values()]
+    kinds: list[type[Struct]] = [
+        Settings,
+        HooksSection,
+        Definition,
+        ToolsSection,
+        *KINDS.values(),
+    ]
     kinds += [kind for _, kind in find_sections()]
     for kind in kinds:
         assert not [key for key in keys_of(kind) if find_slip(key, kind)], kind

@@ -9,7 +9,7 @@ import pytest
 from hookline.contract import Config
 from hookline.settings.reader import HookRegistryEntry
 from hookline.trust.policy import Policy
-from hookline.trust.review import Looked
+from hookline.trust.review import ReviewDraft
 from hookline.trust.store import TrustStore
 from tests.dialects.claude.claude import (
     PROJECT_FILE,
@@ -329,6 +329,8 @@ def test_a_record_of_an_event_that_nobody_can_fire_is_passed_over(project: Proje
     made = load(project).project.review()
     (hook,) = made.review.hooks
     odd = msgspec.structs.replace(hook, entry={**hook.entry, "event": "Nope"})
-    TrustStore().write(Looked(msgspec.structs.replace(made.review, hooks=(odd,)), made.contents))
+    TrustStore().write(
+        ReviewDraft(msgspec.structs.replace(made.review, hooks=(odd,)), made.contents)
+    )
     project.settings({}, file=PROJECT_FILE)
     assert find_guards(load(project)) == []

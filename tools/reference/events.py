@@ -9,6 +9,7 @@ from hookline import Hooks
 from hookline.dialects.claude.events import MAPPED_EVENTS
 from hookline.settings.schema import Field, describe_input, describe_output
 from hookline.wire.events import EVENTS, EventSpec, HookEventName
+from hookline.wire.inputs import ActorFields
 from hookline.wire.outputs import SPECIFIC_FIELDS
 from tools.reference.examples import read_document, show_example
 from tools.reference.markdown import code, codes, escape, json_block, page, table
@@ -103,7 +104,9 @@ def render_index() -> str:
         "prints the JSON Schema of an event.",
         "## What every hook reads",
         _fields_table(describe_input(HookEventName.BEFORE_AGENT)[:_FIRST_ARE_COMMON]),
-        "The event's own fields follow. A field that is not always there is left out, not null.",
+        "The event's own fields follow. A field that is not always there is left out, not null. "
+        "These come last, each where the agent's program knows it:",
+        *_field_tables([*filter(_is_of_actor, describe_input(HookEventName.BEFORE_AGENT))]),
         "## What every hook may answer",
         _fields_table(_common_answers(), required=False),
         "A hook that prints nothing, or `{}`, has nothing to say. Plain text that is no JSON "
@@ -133,7 +136,8 @@ def render_index() -> str:
 
 def render_event(event: HookEventName) -> str:
     spec, told = EVENTS[event], _TOLD[event]
-    own = describe_input(event)[_FIRST_ARE_COMMON:]
+    fields = describe_input(event)[_FIRST_ARE_COMMON:]
+    own = [field for field in fields if not _is_of_actor(field)]
     specific = [
         field._replace(name=field.name.removeprefix(_SPECIFIC))
         for field in describe_output(event)
@@ -154,7 +158,8 @@ def render_event(event: HookEventName) -> str:
         "## What a hook reads",
         "One JSON object on stdin, for a function its only argument. This is a whole one:",
         json_block(read_document(event)),
-        f"The first {_FIRST_ARE_COMMON} fields are those of [every event](index.md). Its own:",
+        f"The first {_FIRST_ARE_COMMON} fields are those of [every event](index.md), and so are "
+        f"{codes([*ActorFields.__annotations__])}, which come last where they are known. Its own:",
         *_field_tables(own),
         "## What a hook may answer",
         "One JSON object on stdout, for a function what it returns. Every field may be left out. "
@@ -180,6 +185,10 @@ def render_event(event: HookEventName) -> str:
         "`--trust` runs a project's hooks for once without a review; `hookline trust` reviews "
         "them for good.",
     )
+
+
+def _is_of_actor(field: Field) -> bool:
+    return field.name.partition(".")[0] in ActorFields.__annotations__
 
 
 def _link(event: HookEventName) -> str:

@@ -1,6 +1,6 @@
 """Every key of a settings file, with a file that uses most of them."""
 
-from hookline.settings.schema import Key, describe_settings
+from hookline.settings.schema import KeyRow, describe_settings
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import HookSource
 from tools.reference.events import file_of
@@ -113,7 +113,7 @@ def _section(path: str) -> str:
     return max(found, key=len)
 
 
-def _keys_table(keys: list[Key], prefix: str) -> str:
+def _keys_table(keys: list[KeyRow], prefix: str) -> str:
     return table(
         ("key", "type", "meaning and layers"),
         [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hookline.bus.nats import NatsMessageBus
-from hookline.bus.nats.connection import Connection
+from hookline.bus.nats.connection import NatsConnection
 from hookline.bus.nats.options import make_connection_options
 from tests.harness import processes
 from tests.harness.leaks import Watch
@@ -148,9 +148,9 @@ async def _ask_through(asking: Asking, faults: Faults) -> None:
         await asyncio.wait([telling])
 
 
-async def _listen(scene: Scene, overheard: Overheard) -> Connection:
+async def _listen(scene: Scene, overheard: Overheard) -> NatsConnection:
     """Listen to all answers at the server, past the networks that break."""
-    connection = Connection(make_connection_options(scene.server.url), lambda _state: None)
+    connection = NatsConnection(make_connection_options(scene.server.url), lambda _state: None)
     await connection.open()
     await connection.subscribe(f"{PREFIX}.inbox.>", overheard.hear)
     return connection

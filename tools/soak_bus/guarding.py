@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hookline.bus.messages import MessageBus
 from hookline.bus.nats.client import Incoming
-from hookline.bus.nats.connection import Connection
+from hookline.bus.nats.connection import NatsConnection
 from hookline.contract import Config, HookSystem
 from hookline.errors import HooklineError
 from hookline.pipeline.answer import Answer
@@ -111,7 +111,7 @@ def _agent(bus: MessageBus, timeout: float, **options: Any) -> HookSystem:
     return HookSystem(Config(remote_bus=bus, remote_timeout=timeout, **options))
 
 
-async def lie(connection: Connection, seed: int) -> None:
+async def lie(connection: NatsConnection, seed: int) -> None:
     """Answer every request under the liars' prefix, each with another lie."""
     chance = random.Random(f"lies {seed}")
     sending: set[asyncio.Task[None]] = set()

@@ -36,8 +36,9 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chat:
-    """A history, and the calls that extend it. ``display="after_hooks"`` yields a response only
-    once AfterModel hooks have answered; ``"live"`` yields it as it streams. ``model_config`` is in
+    """A history, and the calls that extend it. ``display="after_hooks"`` yields a response that
+    AfterModel hooks may change only once they have answered, any other as it streams; ``"live"``
+    yields every one as it streams. ``model_config`` is in
     the form of the provider's API."""
 
     def __init__(
@@ -94,13 +95,14 @@ class Chat:
             yield outcome.response
         else:
             chunks: list[Any] = []
+            is_held = self._display == "after_hooks" and gate.holds_back
             async with aclosing(provider.stream(gate.request)) as stream:
                 async for chunk in stream:
                     chunks.append(chunk)
-                    if self._display == "live":
+                    if not is_held:
                         yield chunk
             outcome = await gate.finish(conversation.merged(chunks))
-            if self._display == "after_hooks" and not outcome.suppressed:
+            if is_held and not outcome.suppressed:
                 yield outcome.response
         self._pending_messages = [outcome.message] if outcome.message else []
         self.history += added

@@ -4,6 +4,7 @@ As in ``calls.tool``, everything is written once, for callers who await and for 
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import copy
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,13 @@ class ModelGate:
 
     ``request`` is the request to send, ``allowed`` the names of the tools that the model may call,
     None for all. ``outcome`` is set if the model must not be called: a hook answers in its place,
-    forbids the call, or stops the loop. If ``holds_back``, AfterModel hooks will check the
-    response, so nothing of a stream may be shown before.
+    forbids the call, or stops the loop.
+
+    Call ``finish`` with every complete response. Of a stream, read first what hooks will do with
+    it: if ``holds_back``, they may change or reject the response, so nothing of it may be shown
+    before ``finish``; if ``observes``, they only get it when it is complete, and
+    ``hookline.calls.streams.observe_stream`` passes the chunks on meanwhile; if neither, the
+    stream concerns no hook.
     """
 
     def __init__(
@@ -79,8 +85,18 @@ class ModelGate:
 
     @property
     def holds_back(self) -> bool:
-        """True if AfterModel hooks exist."""
-        return self._firing.may_answer(HookEventName.AFTER_MODEL)
+        """True if AfterModel hooks may change or reject the response; async hooks cannot."""
+        return self._firing.may_decide(HookEventName.AFTER_MODEL)
+
+    @property
+    def observes(self) -> bool:
+        """True if there are AfterModel hooks, and none of them can change or reject the
+        response."""
+        return not self.holds_back and self._firing.may_answer(HookEventName.AFTER_MODEL)
+
+    def warn(self, message: str) -> None:
+        """Log a warning as the engine does."""
+        self._firing.warn(message)
 
     def make_response(self, text: str) -> Any:
         """Make a response of one text, in the caller's own type."""
@@ -90,6 +106,21 @@ class ModelGate:
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked."""
         return self._firing.is_strict()
+
+    @property
+    def as_blocking(self) -> "ModelGate":
+        """The same gate for code that does not await: its coroutines never suspend."""
+        gate = copy(self)
+        gate._firing = self._firing.as_blocking
+        return gate
+
+    async def observe(self, response: Any) -> None:
+        """Fire AfterModel with a response that the caller has already; if its hooks changed in the
+        meantime and reject it, that comes too late and is logged."""
+        outcome = await self.finish(response)
+        if outcome.blocked or outcome.stop is not None or outcome.response is not response:
+            why = outcome.stop or outcome.reason or "it is to read differently"
+            self.warn(f"a hook answered after the model's stream was passed on: {why}")
 
     async def finish(self, response: Any) -> ModelOutcome:
         """Fire AfterModel with the complete response, and apply what the hooks answer."""
@@ -269,7 +300,7 @@ async def _finish_response(
 ) -> Any:
     """Return the complete response after the hooks; the same object if they change nothing."""
     response = gate.refuse_calls(response)
-    if not gate.holds_back:
+    if not firing.may_answer(HookEventName.AFTER_MODEL):
         return response
     outcome = await gate.finish(response)
     response = _report_outcome(firing, gate, outcome)
@@ -278,12 +309,8 @@ async def _finish_response(
 
 async def _finish_stream(firing: Firing, gate: ModelGate, stream: Any, client: ModelClient) -> Any:
     """Return the stream that the caller reads; the client's own if no hook is concerned."""
-    if not gate.holds_back and gate.allowed is None:
-        return stream
     if not gate.holds_back:
-        is_async = streams.is_async_stream(stream)
-        kind = streams.AsyncFilteredStream if is_async else streams.FilteredStream
-        return kind(stream, gate, firing.warn)
+        return streams.filter_stream(gate, stream)
     chunks = await streams.read_chunks(stream)
     http_response = getattr(stream, "response", None)
     broken = streams.find_broken(chunks)

@@ -127,6 +127,15 @@ class Firing(Protocol):
         """False if it is certain that no hook would answer such an event now."""
         ...
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now."""
+        ...
+
+    @property
+    def as_blocking(self) -> "Firing":
+        """The same for code that does not await."""
+        ...
+
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked."""
         ...
@@ -449,7 +458,7 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
                 f"but its exception still goes on to the caller: {outcome.text}"
             )
         elif outcome.added:
-            _add_to_error(error, outcome.added)
+            add_to_error(error, outcome.added)
         raise
     return await gate.finish(result=value)
 
@@ -517,7 +526,7 @@ def _make_block(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
 
 
-def _add_to_error(error: Exception, text: str) -> None:
+def add_to_error(error: Exception, text: str) -> None:
     """Add a text to the message of an exception, which is what a model reads of a tool that raised;
     as a note to one that writes its message itself."""
     message = str(error)

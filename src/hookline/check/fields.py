@@ -31,9 +31,9 @@ from hookline.settings.schema import COMMENTS, list_foreign_names
 from hookline.settings.types import (
     SWITCHES,
     Definition,
-    Hooks,
+    HooksSection,
     Settings,
-    Tools,
+    ToolsSection,
     find_sections,
 )
 from hookline.shell.arguments import code_in
@@ -108,7 +108,7 @@ def check_unknown_events(checked: Checked) -> Iterator[Finding]:
                 events = file.dialect.event_names()
                 names = [*events, *file.dialect.reserved_keys]
                 message = f"{name!r} is not a hook event, so its hooks never run"
-                slip = None if file.is_claude else find_slip(name, Hooks)
+                slip = None if file.is_claude else find_slip(name, HooksSection)
                 remedy = ask_which(name, names)
                 if slip is not None:
                     message = f"{name!r} {slip.message}, so {slip.consequence}"
@@ -139,7 +139,9 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
                 yield from _check_keys(
                     file, path, keys_of(kind), kind, misplaced=misplaced, is_shared=shared
                 )
-            yield from _check_keys(file, ("tools",), keys_of(Tools), Tools, is_shared=True)
+            yield from _check_keys(
+                file, ("tools",), keys_of(ToolsSection), ToolsSection, is_shared=True
+            )
         elif not file.is_plugin:
             from hookline.dialects.claude.settings import ClaudeSettings
 

@@ -30,7 +30,7 @@ class FixError(HooklineError):
         super().__init__(f"{file} could not be fixed: {problem}")
 
 
-class Change(msgspec.Struct, frozen=True):
+class FileChange(msgspec.Struct, frozen=True):
     """One file before and after; a new one had no mode before."""
 
     file: str
@@ -41,7 +41,7 @@ class Change(msgspec.Struct, frozen=True):
     mode_after: int
 
 
-def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
+def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
     """Compute the changes of the findings' fixes, file by file; nothing is written yet."""
     by_file: dict[str, list[Fix]] = {}
     for finding in findings:
@@ -49,11 +49,11 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
             for fix in finding.fixes:
                 by_file.setdefault(fix.file, []).append(fix)
     settings = {file.path: file for file in checked.files}
-    made: list[Change] = []
+    made: list[FileChange] = []
     for path, fixes in by_file.items():
         new = next((fix for fix in fixes if isinstance(fix, NewScript)), None)
         if new is not None:
-            made.append(Change(path, False, b"", new.text.encode(), 0, 0o755))
+            made.append(FileChange(path, False, b"", new.text.encode(), 0, 0o755))
             continue
         try:
             before = read_bounded(path, _MOST_READ)
@@ -72,7 +72,7 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[Change]:
             # Everyone who may read it may run it, and always the owner.
             mode_after = mode | ((mode & 0o444) >> 2) | 0o100
         if (before, mode) != (after, mode_after):
-            made.append(Change(path, path in settings, before, after, mode, mode_after))
+            made.append(FileChange(path, path in settings, before, after, mode, mode_after))
     return made
 
 
@@ -104,7 +104,7 @@ def is_fixable(finding: Finding, checked: Checked) -> bool:
     )
 
 
-def carry_out(change: Change) -> None:
+def carry_out(change: FileChange) -> None:
     """Write one file; raises HooklineError, and then the file is as it was."""
 
     def refuse_if_changed(content: bytes | None) -> None:

@@ -21,7 +21,7 @@ from hookline.settings.reader import find_foreign_files, find_project_dir, find_
 from hookline.wire.hooks import HookSource
 
 if TYPE_CHECKING:
-    from hookline.check.fixes import Change
+    from hookline.check.fixes import FileChange
 
 EXAMPLES = (
     "hookline check",
@@ -63,7 +63,7 @@ def run(options: Options, screen: Screen) -> int:
     form = "json" if options.json else options.format or "text"
     checked = _read_settings(options)
     findings = check(checked)
-    by_file: dict[str, Change] = {}
+    by_file: dict[str, FileChange] = {}
     if options.fix or options.diff:
         import msgspec
 
@@ -107,7 +107,7 @@ def _show(
     screen: Screen,
     findings: Sequence[Finding],
     checked: Checked,
-    changes: "Sequence[Change]",
+    changes: "Sequence[FileChange]",
 ) -> None:
     """Show the changes, the findings by file, and the summary."""
     for change in changes:
@@ -121,7 +121,7 @@ def _show(
     _show_summary(options, screen, findings, checked)
 
 
-def _describe(options: Options, change: "Change") -> tuple[Span, Span]:
+def _describe(options: Options, change: "FileChange") -> tuple[Span, Span]:
     verb = "changed" if options.fix else "would change"
     return (f"{verb} ", "change"), (shown_path(change.file), "name")
 
@@ -193,7 +193,7 @@ def _read_settings(options: Options) -> Checked:
     )
 
 
-def _describe_lines(change: "Change") -> Iterator[str]:
+def _describe_lines(change: "FileChange") -> Iterator[str]:
     """The lines that differ with those around them; and what a line does not show in words."""
     if not change.mode_before:
         yield "a new file, which can be executed"
@@ -300,7 +300,7 @@ def _count_by_severity(findings: Sequence[Finding]) -> list[tuple[Severity, int]
 
 
 def _make_document(
-    findings: list[Finding], checked: Checked, changed: "list[Change]", *, done: bool
+    findings: list[Finding], checked: Checked, changed: "list[FileChange]", *, done: bool
 ) -> dict[str, Any]:
     from hookline.check.fixes import is_fixable
 

@@ -11,7 +11,7 @@ from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
     from hookline._support.problem import Problem
-    from hookline.settings.reader import Settings
+    from hookline.settings.reader import EffectiveSettings
 
 # Exit statuses: the command failed; hooks block or stop; a hook asks for confirmation. 0 is go on.
 FAILED = 1
@@ -43,7 +43,7 @@ def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
-def unknown_hook(name: str, settings: "Settings", screen: Screen) -> CommandError:
+def unknown_hook(name: str, settings: "EffectiveSettings", screen: Screen) -> CommandError:
     """The error for an unknown hook, with the nearest names. A problem in the settings may be the
     cause, so problems are shown first."""
     is_broken = tell_problems(screen, settings.problems)

@@ -22,7 +22,7 @@ from hookline.cli.options import (
 from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -36,10 +36,10 @@ from hookline.wire.hooks import (
 # They are loaded only where there is something of theirs to show.
 if TYPE_CHECKING:
     from hookline.settings.edit import Switch
-    from hookline.trace.queries import Outcome
+    from hookline.trace.queries import LastRun
 
 # A hook, what keeps it off, what it did last, as far as that is known, and why it is open.
-_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, Outcome | None, str]"
+_Listed: TypeAlias = "tuple[HookRegistryEntry, Switch | None, LastRun | None, str]"
 EXAMPLES = (
     "hookline list",
     "hookline list --event BeforeTool",
@@ -82,7 +82,7 @@ def run(options: Options, screen: Screen) -> int:
         read = read_switches(project.sources)
         switches = {id(entry): switch_of(entry, read) for entry in off}
     # What hooks did last, by event and name; nothing where no record is kept.
-    outcomes: Mapping[tuple[str, str], Outcome] = {}
+    outcomes: Mapping[tuple[str, str], LastRun] = {}
     if settings.trace or "HOOKLINE_TRACE" in os.environ:
         from hookline.trace.queries import last_outcomes
         from hookline.trace.records import is_trace_wanted
@@ -143,7 +143,7 @@ def _is_fired(event: EventName) -> bool:
 def _make_document(
     entry: HookRegistryEntry,
     switch: "Switch | None",
-    outcome: "Outcome | None",
+    outcome: "LastRun | None",
     why_open: str,
 ) -> dict[str, Any]:
     hook = entry.hook
@@ -195,7 +195,7 @@ def _make_document(
 
 def _show(
     screen: Screen,
-    settings: Settings,
+    settings: EffectiveSettings,
     project_dir: str,
     listed: Sequence[_Listed],
     *,
@@ -255,7 +255,7 @@ def _describe_state(entry: HookRegistryEntry) -> str:
 def _make_rows(
     entry: HookRegistryEntry,
     switch: "Switch | None",
-    outcome: "Outcome | None",
+    outcome: "LastRun | None",
     why_open: str,
 ) -> Iterator[Row]:
     hook, state = entry.hook, _describe_state(entry)

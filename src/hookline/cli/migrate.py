@@ -13,11 +13,11 @@ from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag, repeat_options
 from hookline.cli.screen import Screen, count, shown_path, shown_place
 from hookline.migrate.plan import (
+    Destination,
     Kind,
     Places,
     Plan,
     Source,
-    Target,
     additions,
     find_places,
     find_sources,
@@ -83,7 +83,7 @@ def _write_plan(plan: Plan) -> list[Updated]:
             written.append(Updated(file=target.file, created=False, changed=False))
             continue
 
-        def choose(value: Mapping[str, Any], target: Target = target) -> Mapping[str, Any]:
+        def choose(value: Mapping[str, Any], target: Destination = target) -> Mapping[str, Any]:
             return additions(value, target.moves, target.disabled)[0]
 
         try:

@@ -19,15 +19,15 @@ from hookline.engine.project import Project
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
 from hookline.trust.form import CHANGES
 from hookline.trust.review import (
-    Looked,
     Review,
+    ReviewDraft,
     ReviewedFile,
     ReviewedHook,
     TrustError,
     find_refused,
     leave_out,
 )
-from hookline.trust.store import KeptReview, TrustStore
+from hookline.trust.store import ReviewRecord, TrustStore
 from hookline.wire.hooks import WithheldHook
 
 _PRINT = "print"
@@ -70,8 +70,8 @@ def run(options: Options, screen: Screen) -> int:
     problems = [each for each in settings.problems if each.kind != "guard-kept"]
     is_broken = tell_problems(screen, problems)
     project_dir = project.project_dir
-    looked = project.review(_find_tests(project_dir, screen))
-    now = looked.review
+    draft = project.review(_find_tests(project_dir, screen))
+    now = draft.review
     unknown = set(options.accept_open or ()) - {hook.name for hook in now.hooks}
     if unknown:
         raise CommandError(f"--accept-open: no hook is named {sorted(unknown)[0]!r}")
@@ -95,7 +95,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.yes and changes and not options.check:
         _refuse_broken(broken)
     if options.json:
-        return _answer_in_json(options, screen, stores, looked, kept, changes)
+        return _answer_in_json(options, screen, stores, draft, kept, changes)
     if not changes:
         return _tell_unchanged(screen, project, now, known, is_broken=is_broken)
     if options.check:
@@ -104,12 +104,12 @@ def run(options: Options, screen: Screen) -> int:
             screen.quote(change)
         screen.line("`hookline trust` shows them, and asks")
         return 1
-    _show(screen, looked, kept, changes)
+    _show(screen, draft, kept, changes)
     _refuse_broken(broken)
     refused = _ask(options, screen, now, known)
     if refused is None:
         return 1
-    folder = _record(stores, looked, refused)
+    folder = _record(stores, draft, refused)
     screen.line(("trusted", "good"), f" until anything of this changes; kept in {folder}")
     for hook in refused:
         screen.warning(
@@ -149,7 +149,7 @@ def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
 
 def _read_kept(
     stores: Sequence[TrustStore], project: str, screen: Screen | None
-) -> KeptReview | None:
+) -> ReviewRecord | None:
     """Read the review in force, and explain what keeps one from being read."""
     for store in stores:
         try:
@@ -163,9 +163,11 @@ def _read_kept(
     return None
 
 
-def _record(stores: Sequence[TrustStore], looked: Looked, refused: Sequence[ReviewedHook]) -> str:
+def _record(
+    stores: Sequence[TrustStore], draft: ReviewDraft, refused: Sequence[ReviewedHook]
+) -> str:
     """Write a review where the environment leads; those in other places stay in force."""
-    return shown_path(stores[0].write(leave_out(looked, refused)))
+    return shown_path(stores[0].write(leave_out(draft, refused)))
 
 
 def _ask(
@@ -260,17 +262,17 @@ def _answer_in_json(
     options: Options,
     screen: Screen,
     stores: Sequence[TrustStore],
-    looked: Looked,
-    kept: KeptReview | None,
+    draft: ReviewDraft,
+    kept: ReviewRecord | None,
     changes: list[str],
 ) -> int:
-    now, known = looked.review, None if kept is None else kept.review
+    now, known = draft.review, None if kept is None else kept.review
     refused = find_refused(now, known, set(options.accept_open or ()))
     is_kept = known is not None and any(
         guard.has_same_place(hook.entry) for guard in known.get_guards() for hook in refused
     )
     if options.yes and changes and not options.check and not is_kept:
-        _record(stores, looked, refused)
+        _record(stores, draft, refused)
         kept = _read_kept(stores, now.project, None)
         assert kept is not None
         known, changes = kept.review, kept.review.changes_of(now)
@@ -364,9 +366,11 @@ def refuse_settings(options: Options) -> None:
         raise CommandError("files given with --settings are your own and need no trust")
 
 
-def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequence[str]) -> None:
+def _show(
+    screen: Screen, draft: ReviewDraft, kept: ReviewRecord | None, changes: Sequence[str]
+) -> None:
     """Show the hooks and what they name; beside what was trusted before, the differences."""
-    now = looked.review
+    now = draft.review
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
     screen.line((now.project, "title"), f"  {hooks}, {files}")
     screen.line()
@@ -381,11 +385,11 @@ def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequ
         for name, file in now.files.items():
             screen.line()
             screen.line((name, "name"), ("  can be executed" if file.executable else "", "faint"))
-            for line in _lines_of(file, looked.contents.get(name, b"")):
+            for line in _lines_of(file, draft.contents.get(name, b"")):
                 screen.quote(line)
         screen.line()
     else:
-        _show_changes(screen, looked, kept, changes)
+        _show_changes(screen, draft, kept, changes)
     hints = dict.fromkeys(hint for hook in now.hooks for hint in hook.hints)
     for hint in hints:
         screen.line((f"look at: {hint}", "care"))
@@ -394,9 +398,11 @@ def _show(screen: Screen, looked: Looked, kept: KeptReview | None, changes: Sequ
     _show_open(screen, now.hooks)
 
 
-def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Sequence[str]) -> None:
+def _show_changes(
+    screen: Screen, draft: ReviewDraft, kept: ReviewRecord, changes: Sequence[str]
+) -> None:
     """Show what differs from the copy of the last review: entries and lines."""
-    now, known = looked.review, kept.review
+    now, known = draft.review, kept.review
     screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
     for change in changes:
         screen.quote(change)
@@ -419,7 +425,7 @@ def _show_changes(screen: Screen, looked: Looked, kept: KeptReview, changes: Seq
         _show_diff(
             screen,
             [] if before is None else _lines_of(before, old),
-            [] if after is None else _lines_of(after, looked.contents.get(name, b"")),
+            [] if after is None else _lines_of(after, draft.contents.get(name, b"")),
         )
 
 

@@ -36,7 +36,13 @@ from hookline.pipeline.registry import (
 )
 from hookline.runner.loop import PollLoop, is_running_asyncio
 from hookline.runner.runner import HookRunner
-from hookline.settings.reader import Required, Settings, make_entry, runtime_hook, settings_hook
+from hookline.settings.reader import (
+    EffectiveSettings,
+    Required,
+    make_entry,
+    runtime_hook,
+    settings_hook,
+)
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EventName, narrow_event
 from hookline.wire.fired import FiredEvent
@@ -97,7 +103,7 @@ class Engine:
         translator: "HookTranslator | None" = None,
         watch: bool = False,
         on_reload: Callable[[ReloadReport], object] | None = None,
-        accept: Callable[[Settings], str | None] = lambda _settings: None,
+        accept: Callable[[EffectiveSettings], str | None] = lambda _settings: None,
     ) -> None:
         self.project = project
         self.registry: HookRegistry = HookRegistry()
@@ -262,6 +268,17 @@ class Engine:
             return True
         return self.executor.may_answer(event, target)
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now; hooks that
+        nobody waits for may still observe it."""
+        if self.is_off():
+            return False
+        try:
+            self.load()
+        except Exception:
+            return True
+        return self.executor.may_decide(event, target)
+
     def is_off(self) -> bool:
         """True if code or settings switch all hooks off; False if the settings cannot be read."""
         try:
@@ -365,7 +382,7 @@ class Engine:
         self._watch = FileWatch(self.project.list_files(), reload, warn_of)
         weakref.finalize(self, self._watch.stop)
 
-    def _load_hooks(self, settings: Settings) -> None:
+    def _load_hooks(self, settings: EffectiveSettings) -> None:
         broken = [
             f"{fault.place}: {fault.message}"
             for fault in settings.problems

@@ -36,6 +36,7 @@ def build_payload(
         values = translate_values(
             fired, translator, translator.to_hook_llm_request, translator.to_hook_llm_response
         )
+    further = fired.further if fired.extra or fired.actor is not None else None
     is_plain = not fired.extra
     # Without ``zip``, which would take longer than everything else here.
     given = iter(values)
@@ -48,7 +49,9 @@ def build_payload(
         if value is not None:
             document[name] = value
             is_plain = is_plain and is_json(value)
-    return (document, [], []) if is_plain else show(document | fired.extra)
+    if further:
+        document |= further
+    return (document, [], []) if is_plain else show(document)
 
 
 def translate_values(

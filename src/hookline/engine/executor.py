@@ -52,6 +52,11 @@ class Executor(Protocol):
         """False if it is certain that no hook would answer such an event now."""
         ...
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook that is waited for would answer such an event now:
+        then hooks may observe it, but neither judge nor change anything."""
+        ...
+
     def execute(self, fired: FiredEvent) -> Coroutine[Any, Any, Answer]:
         """Carry out an event; only cancellation is raised."""
         ...
@@ -111,6 +116,13 @@ class LocalExecutor:
             return True
         try:
             return self.planner.may_match(event, target)
+        except Exception:
+            return True
+
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """True if a hook that is waited for matches, or if planning fails."""
+        try:
+            return self.planner.may_decide(event, target)
         except Exception:
             return True
 
@@ -256,7 +268,12 @@ class LocalExecutor:
             if session_id is None:
                 session_id = self.project.get_session_id()
             self.debug_log.event(
-                answer, payload, session_id=session_id, event=event.value, target=fired.target
+                answer,
+                payload,
+                session_id=session_id,
+                event=event.value,
+                target=fired.target,
+                actor=fired.describe_actor(),
             )
         except Exception as error:
             warn(f"cannot log what hooks did on {event.value}", error=error)

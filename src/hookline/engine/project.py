@@ -20,9 +20,9 @@ from hookline.errors import NoFolderError
 from hookline.runner.context import RunContext, RunLimits
 from hookline.settings.layers import Layer, ReadSources
 from hookline.settings.reader import (
+    EffectiveSettings,
     GivenTrust,
     ProjectTrust,
-    Settings,
     SettingsFile,
     SettingsReader,
     Switches,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hookline.trace.records import DebugLogger
     from hookline.translate import HookTranslator
     from hookline.trust.folder import FolderTrust
-    from hookline.trust.review import Looked, ReviewedFile
+    from hookline.trust.review import ReviewDraft, ReviewedFile
 
 _NO = frozenset({"", "0", "false", "no", "off"})
 
@@ -112,7 +112,7 @@ class Project:
         self._hook_state = hook_state_dir(self.project_dir)
         self._expects_settings = False
         self._lock = threading.RLock()
-        self._settings: Settings | None = None
+        self._settings: EffectiveSettings | None = None
         self.in_force: InForce = self._work_out(None)
 
     @classmethod
@@ -231,7 +231,7 @@ class Project:
                 settings = msgspec.structs.replace(settings, problems=problems)
             self._put_in_force(settings)
 
-    def review(self, tests: Iterable[str] = ()) -> "Looked":
+    def review(self, tests: Iterable[str] = ()) -> "ReviewDraft":
         """Return the review of what the project's hooks would run now, and of other hooks that
         start the project's files; raises TrustError. ``tests`` are hook tests that use files or
         variables of their own."""
@@ -256,14 +256,14 @@ class Project:
             tools=find_tools(project),
         )
 
-    def get_settings(self) -> Settings:
+    def get_settings(self) -> EffectiveSettings:
         """Return the settings as they were last read; the first call reads them."""
         if self._settings is not None:
             return self._settings
         with self._lock:
             return self._settings or self.read_settings()
 
-    def read_settings(self) -> Settings:
+    def read_settings(self) -> EffectiveSettings:
         """Read every layer again; the result lists their problems. Raises OSError if the system
         is out of resources to read them with."""
         sources = self._read_sources()
@@ -309,7 +309,7 @@ class Project:
             self._warn_of_missing()
         return settings
 
-    def keep_settings(self, settings: Settings) -> None:
+    def keep_settings(self, settings: EffectiveSettings) -> None:
         """Put earlier settings back in force, because those read since may not be used."""
         if self._sources is not None and settings.tools is not None:
             self._sources.share_tools(settings.tools)
@@ -345,11 +345,11 @@ class Project:
     def _foreign(self) -> bool | None:
         return self.options.foreign if isinstance(self.options, LoadOptions) else None
 
-    def _put_in_force(self, settings: Settings | None) -> None:
+    def _put_in_force(self, settings: EffectiveSettings | None) -> None:
         in_force = self._work_out(settings)
         self._settings, self.in_force = settings, in_force
 
-    def _work_out(self, settings: Settings | None) -> InForce:
+    def _work_out(self, settings: EffectiveSettings | None) -> InForce:
         options, sources = self.options, self._sources
         from_environment = os.environ.get("HOOKLINE_STRICT", "").strip().lower() not in _NO
         tools = None if settings is None else settings.tools

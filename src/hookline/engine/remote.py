@@ -154,6 +154,10 @@ class RemoteExecutor:
         """Return True: only a worker knows its hooks."""
         return True
 
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:  # noqa: ARG002
+        """Return True: only a worker knows its hooks."""
+        return True
+
     async def execute(self, fired: FiredEvent) -> Answer:
         """Ask a worker; if it does not answer, do what an outage means."""
         demand = self._find_demand(fired)
@@ -286,9 +290,9 @@ class RemoteExecutor:
             if value is not None or name in spec.required
         }
         if spec.model:
-            further, cuts, _ = show(fired.extra)
+            further, cuts, _ = show(fired.further)
             return {**given, **own, **further}, cuts
-        shown, cuts, _ = show({**own, **fired.extra})
+        shown, cuts, _ = show({**own, **fired.further})
         return {**given, **shown}, cuts
 
     def _make_answer(self, fired: FiredEvent, completed: Completed) -> Answer:

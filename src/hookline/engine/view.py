@@ -25,7 +25,8 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     The coroutines of a ``blocking`` view end in their first step. A ``closed`` one denies an event
     when the engine itself fails. ``hear`` gets each answer before it is applied, and must not
     raise. ``original`` is an event as the host worded it, by the event's name.
-    ``get_actor`` returns who fires an event, and is asked for each.
+    ``get_actor`` returns who fires an event, and is asked for each. ``labels`` are what the host
+    says of the session's user; an actor's own labels are added to them.
     """
 
     engine: Engine
@@ -36,6 +37,7 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     hear: Hear | None = None
     original: Mapping[EventName, Original] = {}
     get_actor: Callable[[], Actor] | None = None
+    labels: Mapping[str, str] = {}
 
     @property
     def heard(self) -> "EngineView":
@@ -91,8 +93,8 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
 
     async def execute(self, fired: FiredEvent) -> Answer:
         """Carry out an event; only cancellation is raised."""
-        if self.get_actor is not None:
-            fired = self.get_actor().sign(fired)
+        if self.get_actor is not None or self.labels:
+            fired = self.find_actor().sign(fired)
         if self.original and fired.event in self.original:
             facts = msgspec.structs.replace(fired.facts, original=self.original[fired.event])
             fired = msgspec.structs.replace(fired, facts=facts)
@@ -111,6 +113,13 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
         if self.hear is not None:
             await self.hear(answer)
         return answer
+
+    def find_actor(self) -> Actor:
+        """Return who fires events now, with the labels of the session."""
+        actor = Actor() if self.get_actor is None else self.get_actor()
+        if not self.labels:
+            return actor
+        return msgspec.structs.replace(actor, labels={**self.labels, **actor.labels})
 
     async def _answer(self, answer: Answer) -> Answer:
         return answer
@@ -141,6 +150,15 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """False if it is certain that no hook would answer such an event now."""
         return self.engine.may_answer(event, target)
+
+    def may_decide(self, event: EventName | str, target: str = "") -> bool:
+        """False if it is certain that no hook would judge or change such an event now."""
+        return self.engine.may_decide(event, target)
+
+    @property
+    def as_blocking(self) -> "EngineView":
+        """The same view for code that does not await."""
+        return self if self.blocking else msgspec.structs.replace(self, blocking=True)
 
     def is_strict(self) -> bool:
         """True in strict mode, in which nothing passes unchecked: settings, code or the

@@ -41,7 +41,7 @@ class Kind(StrEnum):
     NOTE = "note"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Remark(msgspec.Struct, frozen=True):
     """Something that does not move or changes: the place, and what to do."""
 
     kind: Kind
@@ -70,7 +70,7 @@ class Migrated(msgspec.Struct, frozen=True, kw_only=True):
 
     moves: tuple[Move, ...] = ()
     disabled: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Remark, ...] = ()
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class Places(msgspec.Struct, frozen=True):
     user_dir: str | None
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """One of our files, and the moves into it; ``new`` are the moves that it does not have yet."""
 
     file: str
@@ -103,8 +103,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A whole migration, before anything is written."""
 
     sources: tuple[Source, ...]
-    targets: tuple[Target, ...]
-    findings: tuple[Finding, ...]
+    targets: tuple[Destination, ...]
+    findings: tuple[Remark, ...]
 
     @property
     def moves(self) -> list[Move]:
@@ -145,10 +145,10 @@ def migrate_file(document: Document, file: str) -> Migrated:
     names = set(hooks) if isinstance(hooks, Mapping) else set()
     if find_dialect(file) in ROWS or not names.isdisjoint(_CLAUDE_EVENTS):
         message = "these are settings of Claude Code, whose hooks run as they are with --claude"
-        refusal = Finding(Kind.REFUSED, file, *document.place(("hooks",)), message)
+        refusal = Remark(Kind.REFUSED, file, *document.place(("hooks",)), message)
         return Migrated(findings=(refusal,))
     moves: list[Move] = []
-    findings: list[Finding] = []
+    findings: list[Remark] = []
     for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
         is_event = key in _EVENTS and isinstance(definitions, list)
         for index, definition in enumerate(definitions if is_event else ()):
@@ -164,7 +164,7 @@ def migrate_file(document: Document, file: str) -> Migrated:
                 strangers = sorted(set(config) - _HOOK_KEYS)
                 if strangers:
                     message = f"{', '.join(strangers)} has no meaning here and was left out"
-                    findings.append(Finding(Kind.NOTE, file, line, column, message))
+                    findings.append(Remark(Kind.NOTE, file, line, column, message))
                 move = Move(
                     file=file,
                     line=line,
@@ -179,17 +179,17 @@ def migrate_file(document: Document, file: str) -> Migrated:
     if moves:
         message = "hookline reads this file itself, so its hooks run without being moved"
         remedy = "each moved hook runs once while both files have it"
-        findings.append(Finding(Kind.NOTE, file, moves[0].line, 1, message, remedy))
+        findings.append(Remark(Kind.NOTE, file, moves[0].line, 1, message, remedy))
     # The engine reads these files too: add its problems about entries that are not hooks.
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
         kind = Kind.REFUSED if problem.skipped else Kind.NOTE
         at = problem.line or 1, problem.column or 1
-        findings.append(Finding(kind, file, *at, problem.text))
+        findings.append(Remark(kind, file, *at, problem.text))
     for path in SWITCHES:
         if value_at(document.value, path) is False:
             message = f"{spoken(path)} is false, so hooks stay disabled; set it to true to run them"
-            findings.append(Finding(Kind.NOTE, file, *document.place(path), message))
+            findings.append(Remark(Kind.NOTE, file, *document.place(path), message))
     disabled = dict.fromkeys(name for _, name in find_disabled_names(document.value))
     return Migrated(moves=tuple(moves), disabled=tuple(disabled), findings=tuple(findings))
 
@@ -203,7 +203,7 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
     for source in sources:
         if source.layer == "project":
             refuse_way_out(source.target, places.project_dir)
-    targets: list[Target] = []
+    targets: list[Destination] = []
     for file in dict.fromkeys(source.target for source in sources):
         there = [each for source, each in migrated if source.target == file]
         moves = tuple(move for each in there for move in each.moves)
@@ -214,7 +214,7 @@ def make_plan(sources: Sequence[Source], places: Places) -> Plan:
         names = tuple(added.get("hooks", {}).get("disabled", ()))
         exists = settings.raw is not None
         targets.append(
-            Target(file=file, exists=exists, moves=moves, new=tuple(new), disabled=names)
+            Destination(file=file, exists=exists, moves=moves, new=tuple(new), disabled=names)
         )
     return Plan(
         sources=tuple(sources),

@@ -135,6 +135,17 @@ class HookPlanner:
         whether the tool is an MCP server's, which other dialects call by another name."""
         if self.create_execution_plan(event, target) is not None:
             return True
+        return self._may_match_elsewhere(event)
+
+    def may_decide(self, event: str, target: str) -> bool:
+        """False if it is certain that such an event runs no hook that is waited for: the others
+        only observe it."""
+        plan = self.create_execution_plan(event, target)
+        if plan is not None and any(hook.is_waited_for for hook in plan.hooks):
+            return True
+        return self._may_match_elsewhere(event)
+
+    def _may_match_elsewhere(self, event: str) -> bool:
         snapshot = self._registry.snapshot()
         return not snapshot.is_native and any(
             entry.enabled

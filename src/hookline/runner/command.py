@@ -17,7 +17,7 @@ from hookline.runner.context import InputDocument, RunContext, failed_result
 from hookline.runner.guard import Guard
 from hookline.runner.invocation import (
     Environment,
-    Program,
+    Executable,
     choose_program,
     make_environment,
     make_shell_argv,
@@ -131,7 +131,7 @@ class CommandRunner:
                 values = {name: values[name] for name in values if name not in env.left_out}
             places = {"cwd": cwd, "project_dir": start.project_dir}
             if hook.start is not None and hook.start.argv:
-                program: Program | None = reviewed_program(hook.start, cwd=cwd, env=env)
+                program: Executable | None = reviewed_program(hook.start, cwd=cwd, env=env)
             else:
                 program = choose_program(hook, values, **places, env=env)
             if hook.warm and context.warm and not self._is_disposed:
@@ -191,7 +191,7 @@ class CommandRunner:
         return (text,)
 
     async def _start_warm(
-        self, program: Program | None, cwd: str, deadline: float
+        self, program: Executable | None, cwd: str, deadline: float
     ) -> tuple[Child | None, str | None]:
         """Return a warm process; or None, and the reason if something is wrong."""
         from hookline.runner.warm.pool import ColdStart, WarmPool

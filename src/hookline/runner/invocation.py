@@ -304,7 +304,7 @@ def redact(parent: Mapping[str, str], redaction: Redaction) -> dict[str, str]:
     return left
 
 
-class Program(msgspec.Struct, frozen=True):
+class Executable(msgspec.Struct, frozen=True):
     """A file to execute, with its arguments and environment."""
 
     file: str
@@ -312,15 +312,15 @@ class Program(msgspec.Struct, frozen=True):
     env: Environment
 
 
-def reviewed_program(start: ReviewedStart, *, cwd: str, env: Environment) -> Program:
+def reviewed_program(start: ReviewedStart, *, cwd: str, env: Environment) -> Executable:
     """Return what is executed for a hook that a review vouches for: its words, without a shell."""
     argv = list(start.argv)
-    return Program(argv[0], argv, _set_by_shell(env, cwd, argv[0]))
+    return Executable(argv[0], argv, _set_by_shell(env, cwd, argv[0]))
 
 
 def choose_program(
     hook: CommandHook, values: Mapping[str, str], *, cwd: str, project_dir: str, env: Environment
-) -> Program | None:
+) -> Executable | None:
     """Return what is executed for a hook without a shell; None if the command needs a shell.
 
     ``values`` are the variables that each stay one word, whatever they hold.
@@ -330,7 +330,7 @@ def choose_program(
         return None
     argv = resolve_words(argv, hook, cwd=cwd, project_dir=project_dir)
     if hook.args is not None:
-        return Program(argv[0], argv, env)
+        return Executable(argv[0], argv, env)
     path = env.get("PATH", "")
     # A shell without a PATH searches default places of its own.
     if not (path or "/" in argv[0]) or not _SET_BY_BASH.isdisjoint(env):
@@ -339,7 +339,7 @@ def choose_program(
         file = find_program(argv[0], path, cwd=cwd)
         if file is None:
             return None
-        return Program(file, argv, _set_by_shell(env, cwd, file))
+        return Executable(file, argv, _set_by_shell(env, cwd, file))
     except ValueError:
         # No process can be given such text; starting a shell with it reports which.
         return None

@@ -124,13 +124,7 @@ class HookRunner:
                     result = failed_result(hook, document, "malformed", error)
                 elif hook.dialect_event and (unshown := _find_unshown(hook, document)):
                     result = failed_result(hook, document, "malformed", unshown)
-                elif (
-                    isinstance(hook, CommandHook)
-                    and hook.background
-                    # A hook that fails closed is waited for even if it is async: strict settings
-                    # make every hook fail closed, and so may an equal hook.
-                    and hook.on_failure != "block"
-                ):
+                elif isinstance(hook, CommandHook) and not hook.is_waited_for:
                     result = self._start_in_background(hook, document, context)
                 else:
                     result = await self._runs[hook.type](hook, document, context)

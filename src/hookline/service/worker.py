@@ -22,7 +22,7 @@ from hookline.bus.nats import BusConnectionError, ConnectionState, NatsMessageBu
 from hookline.engine.engine import Engine, ReloadReport, SettingsRefusedError
 from hookline.engine.project import Project
 from hookline.errors import HooklineError
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 
 
 class WorkerStatus(msgspec.Struct, frozen=True):
@@ -160,7 +160,7 @@ class Worker:
         }
         return msgspec.convert(fields, WorkerStatus)
 
-    def _explain_refusal(self, settings: Settings) -> str | None:
+    def _explain_refusal(self, settings: EffectiveSettings) -> str | None:
         """Say why these settings are not a policy to serve; None if they are."""
         for problem in settings.problems:
             if problem.broken or problem.skipped:

@@ -158,7 +158,7 @@ class Required(msgspec.Struct, frozen=True):
         return entry.source in self.sources or (self.by_code and is_of_code)
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class EffectiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All layers together: the hooks, and what governs them.
 
     ``enabled`` is False if no hook may run; ``only_managed`` is True if the user disabled hooks,
@@ -325,7 +325,7 @@ def combine(
     disabled: Iterable[str] = (),
     strict: bool = False,
     required: Iterable[str] = (),
-) -> Settings:
+) -> EffectiveSettings:
     """Combine many layers into one settings value; ``disabled``, ``strict`` and ``required`` come
     from code."""
     switches = Switches(layers, disabled)
@@ -364,7 +364,7 @@ def combine(
     entries = [_wait_if_required(entry, demands, problems) for entry in entries]
     user_on = switches.on.get(HookSource.USER, True)
     is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
-    return Settings(
+    return EffectiveSettings(
         entries=tuple(entries),
         # Disabling hooks must not bypass a required hook.
         enabled=is_on or bool(demands),

@@ -12,22 +12,22 @@ import msgspec
 
 from hookline._support.nearest import did_you_mean, is_slip, only_one
 from hookline.settings.jsonc import Path
-from hookline.settings.types import Definition, Hookline, Hooks, HooksConfig, Settings
+from hookline.settings.types import Definition, HooklineSection, HooksConfig, HooksSection, Settings
 from hookline.wire.hooks import KINDS, HookConfig, Key, Redaction, keys_of
 
 # Objects in which keys of the others are looked for, and what to do with such a key.
 _REMEDIES: Mapping[type[msgspec.Struct], str] = {
     Settings: "write it at the top of the settings",
-    Hooks: 'write it into "hooks"',
+    HooksSection: 'write it into "hooks"',
     Definition: 'write it in a definition, beside its "hooks"',
     HookConfig: 'write it into each hook that is in "hooks"',
 }
 _FOREIGN_OBJECTS = (Definition, HookConfig)
-_WITH_STRAYS = frozenset({*_REMEDIES, HooksConfig, Hookline})
+_WITH_STRAYS = frozenset({*_REMEDIES, HooksConfig, HooklineSection})
 _NO_CONDITION = "native hooks have no condition: look at tool_input in the script"
 _SPOKEN: Mapping[type[msgspec.Struct], str] = {
     Settings: "the settings",
-    Hooks: "hooks",
+    HooksSection: "hooks",
     HooksConfig: "hooksConfig",
     Redaction: "security.environmentVariableRedaction",
     Definition: "a definition",
@@ -178,7 +178,7 @@ def _explain_home(
         return f"pass {name}=… beside the hook"
     if is_registered and home is Settings:
         return f"pass {name}=True to what loads the hooks"
-    if home is Hooks and place in _FOREIGN_OBJECTS:
+    if home is HooksSection and place in _FOREIGN_OBJECTS:
         listed = "disabled" if name == "enabled" else name
         return f'name the hook in "hooks": {{"{listed}": […]}}'
     return _REMEDIES[home]

@@ -27,12 +27,12 @@ from hookline.settings.jsonc import (
 )
 from hookline.settings.layers import (
     DeclaredTool,
+    EffectiveSettings,
     GivenTrust,
     HookRegistryEntry,
     Layer,
     ProjectTrust,
     Required,
-    Settings,
     SettingsFile,
     Switches,
     combine,
@@ -44,12 +44,12 @@ from hookline.settings.types import (
     SWITCHES,
     TOOLS,
     Definition,
-    Hooks,
+    HooksSection,
     Security,
+    Settings,
     ToolNames,
-    Tools,
+    ToolsSection,
 )
-from hookline.settings.types import Settings as DeclaredSettings
 from hookline.wire.events import EventName
 from hookline.wire.hooks import (
     KINDS,
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DISABLED_NAMES",
     "SWITCHES",
+    "EffectiveSettings",
     "GivenTrust",
     "HookRegistryEntry",
     "Layer",
@@ -81,7 +82,6 @@ __all__ = [
     "Parsed",
     "ProjectTrust",
     "Required",
-    "Settings",
     "SettingsFile",
     "SettingsFileError",
     "SettingsReader",
@@ -545,7 +545,7 @@ class _HookReader(ObjectReader):
         from hookline.settings.mistakes import find_slip
 
         consequence, hint = "", did_you_mean(nearest(key, self.dialect.event_names()))
-        slip = find_slip(key, Hooks) if self.dialect.reserved_keys else None
+        slip = find_slip(key, HooksSection) if self.dialect.reserved_keys else None
         if slip is not None:
             consequence, hint = slip.consequence, slip.remedy
         message = "is not a hook event and was skipped"
@@ -784,16 +784,16 @@ def read_layer(
     if dialect in ROWS:
         return load_foreign(dialect).read_layer(value, source, origin, tools)
     reader = ObjectReader(origin, source, DIALECTS["native"])
-    settings = reader.read(DeclaredSettings, value)
+    settings = reader.read(Settings, value)
     reader.problems += origin.duplicate_keys()
     # What is no object is reported with the hooks and the tools in it.
     raw_hooks, raw_tools = value.get("hooks"), value.get("tools")
-    hooks, of_tools = Hooks(), Tools()
+    hooks, of_tools = HooksSection(), ToolsSection()
     if isinstance(raw_hooks, Mapping):
-        known = {key: raw_hooks[key] for key in keys_of(Hooks) if key in raw_hooks}
-        hooks = reader.read(Hooks, known, ("hooks",))
+        known = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
+        hooks = reader.read(HooksSection, known, ("hooks",))
     if isinstance(raw_tools, Mapping):
-        of_tools = reader.read(Tools, raw_tools, ("tools",))
+        of_tools = reader.read(ToolsSection, raw_tools, ("tools",))
     config = settings.hooks_config
     switches = [settings.enable_hooks, hooks.enabled, of_tools.enable_hooks]
     disabled = hooks.disabled

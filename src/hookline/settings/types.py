@@ -124,7 +124,7 @@ def _event(meaning: str) -> Meta:
     return key(meaning, in_parts=True)
 
 
-class Hooks(Section, frozen=True, kw_only=True):
+class HooksSection(Section, frozen=True, kw_only=True):
     """The hooks of each event, and which of them run."""
 
     before_tool: Annotated[
@@ -229,7 +229,7 @@ class Hooks(Section, frozen=True, kw_only=True):
 
 
 # The keys of ``hooks`` that are no events.
-RESERVED_KEYS = frozenset(keys_of(Hooks)) - {event.value for event in HookEventName}
+RESERVED_KEYS = frozenset(keys_of(HooksSection)) - {event.value for event in HookEventName}
 
 
 class HooksConfig(Section, frozen=True, kw_only=True):
@@ -262,7 +262,7 @@ class HooksConfig(Section, frozen=True, kw_only=True):
     ] = UNSET
 
 
-class Hookline(Section, frozen=True, kw_only=True):
+class HooklineSection(Section, frozen=True, kw_only=True):
     """What hookline does beside running hooks."""
 
     trace: Annotated[
@@ -303,7 +303,7 @@ class Security(Section, frozen=True, kw_only=True):
     ] = ()
 
 
-class Tools(Section, frozen=True, kw_only=True, forbid_unknown_fields=False):
+class ToolsSection(Section, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """What the agent's tools are in Claude Code, as in hooks.tools; LLxprt Code's settings have a
     switch among them."""
 
@@ -344,7 +344,7 @@ class Settings(Section, frozen=True, kw_only=True):
         ),
     ] = UNSET
     hooks: Annotated[
-        Hooks | UnsetType,
+        HooksSection | UnsetType,
         key(
             "The hooks of each event, and which of them run.",
             loss="no hook in it runs",
@@ -368,9 +368,9 @@ class Settings(Section, frozen=True, kw_only=True):
             stray=True,
         ),
     ] = False
-    hookline: Annotated[Hookline | UnsetType, key("What hookline does beside running hooks.")] = (
-        UNSET
-    )
+    hookline: Annotated[
+        HooklineSection | UnsetType, key("What hookline does beside running hooks.")
+    ] = UNSET
     security: Annotated[
         Security | UnsetType,
         key(
@@ -380,7 +380,7 @@ class Settings(Section, frozen=True, kw_only=True):
         ),
     ] = UNSET
     tools: Annotated[
-        list[str] | Tools | UnsetType,
+        list[str] | ToolsSection | UnsetType,
         key(
             "The agent's own tools, so that `hookline check` knows which names a matcher can "
             "meet: a list of names, or an object of what each is called in Claude Code, as in "

@@ -197,7 +197,7 @@ def rank(number: int, percent: int) -> int:
     return max(-(-number * percent // 100), 1)
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one hook: when it ended, what it decided, and why or how it failed."""
 
     id: str
@@ -209,13 +209,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def last_outcomes(
     *, within: str | None = None, path: str | os.PathLike[str] | None = None
-) -> dict[tuple[str, str], Outcome]:
+) -> dict[tuple[str, str], LastRun]:
     """Return the last outcome by event and hook name, from the end of the log.
 
     ``within`` counts only runs in that directory or below it, because hooks of other projects may
     have the same names. Without a readable log the result is empty.
     """
-    found: dict[tuple[str, str], Outcome] = {}
+    found: dict[tuple[str, str], LastRun] = {}
     try:
         records = read_tail(default_trace_path() if path is None else path, max_bytes=_TAIL_BYTES)
     except (OSError, HooklineError):
@@ -227,7 +227,7 @@ def last_outcomes(
         if within is not None and not is_within(record.input, within):
             continue
         word, why, _ = describe_run(record)
-        found[key] = Outcome(
+        found[key] = LastRun(
             id=record.id,
             time=record.time,
             decision=word,

@@ -113,8 +113,10 @@ class DebugLogger:
         session_id: str,
         event: str,
         target: str,
+        actor: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record everything about one fired event: each hook, each failure, and the summary."""
+        """Record everything about one fired event: each hook, each failure, and the summary, which
+        has the fields of the ``actor`` too."""
         if self._sink is None:
             for result in processed.results:
                 if result.warnings or result.failed:
@@ -135,6 +137,7 @@ class DebugLogger:
             success=processed.success,
             sequential=processed.plan is not None and processed.plan.sequential,
             output=output.to_wire() if output is not None else None,
+            **(actor or {}),
         )
 
     def ended(

@@ -18,7 +18,7 @@ from hookline.trust.review import (
     explain_difference,
     find_names,
 )
-from hookline.trust.store import KeptReview, is_copied
+from hookline.trust.store import ReviewRecord, is_copied
 
 # Bytes of a hook's files up to which they are compared by content each time.
 _MOST_COMPARED = 1024 * 1024
@@ -36,7 +36,7 @@ class _Folder(msgspec.Struct, frozen=True, eq=False):
 class Comparison:
     """The comparison of one hook with its review; it remembers what makes the next one quick."""
 
-    def __init__(self, kept: KeptReview, hook: ReviewedHook, ground: Ground) -> None:
+    def __init__(self, kept: ReviewRecord, hook: ReviewedHook, ground: Ground) -> None:
         self._kept, self._hook, self._ground = kept, hook, ground
         # What a quick comparison expects; the signatures of files too large to compare each time.
         self._folders: tuple[_Folder, ...] | None = None

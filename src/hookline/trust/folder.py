@@ -29,7 +29,7 @@ from hookline.trust.review import (
     ground_of,
     restore_entry,
 )
-from hookline.trust.store import KeptReview, TrustStore
+from hookline.trust.store import ReviewRecord, TrustStore
 from hookline.wire.events import EVENTS, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -56,7 +56,7 @@ class _Look(msgspec.Struct, eq=False):
     written: HookConfig
     described: dict[str, Any]
     ground: Ground
-    kept: KeptReview | None = None
+    kept: ReviewRecord | None = None
     hook: ReviewedHook | None = None
     fault: str | None = None
     is_guard: bool = False
@@ -115,7 +115,7 @@ class FolderTrust:
         # Events under way keep using the hooks that they began with.
         self._now = self._before = _InUse()
         self._adopted: set[object] = set()
-        self._reviews: list[KeptReview] = []
+        self._reviews: list[ReviewRecord] = []
         self._signed: list[Signature | None] | None = None
         folders = (store.folder_of(project_dir) for store in stores)
         self.files: tuple[str, ...] = tuple(folder for folder in folders if folder is not None)
@@ -187,7 +187,7 @@ class FolderTrust:
         self._hold_back(self._before, self._reviews)
         self._now = self._before
 
-    def _hold_back(self, in_use: _InUse, reviews: Sequence[KeptReview]) -> None:
+    def _hold_back(self, in_use: _InUse, reviews: Sequence[ReviewRecord]) -> None:
         """Keep the hooks from running that these reviews do not have any more."""
         project = os.path.realpath(self._project_dir)
         for look in in_use.looks.values():
@@ -318,7 +318,7 @@ class FolderTrust:
                 return False
         return False
 
-    def _read_reviews(self, directory: str) -> tuple[list[KeptReview], list[str]]:
+    def _read_reviews(self, directory: str) -> tuple[list[ReviewRecord], list[str]]:
         """Return the reviews of a directory in all stores, and what keeps some from being read."""
         reviews, faults = [], []
         for store in self._stores:
@@ -341,7 +341,7 @@ class FolderTrust:
     def _judge(
         self,
         entry: HookRegistryEntry,
-        reviews: Sequence[KeptReview],
+        reviews: Sequence[ReviewRecord],
         project: Ground,
         *,
         is_on: bool,
@@ -367,7 +367,7 @@ class FolderTrust:
         entry: HookRegistryEntry,
         described: dict[str, Any],
         ground: Ground,
-        kept: KeptReview,
+        kept: ReviewRecord,
         hook: ReviewedHook,
         *,
         is_required: bool = False,
@@ -445,7 +445,7 @@ class FolderTrust:
             # Nobody can tell which guards there are.
             yield from _block_all(faults[0])
 
-    def _read_above(self, project: str, faults: list[str]) -> Iterator[KeptReview]:
+    def _read_above(self, project: str, faults: list[str]) -> Iterator[ReviewRecord]:
         """Yield the reviews of the folders above the working directory, but for the project's; what
         keeps one from being read is added to ``faults``."""
         above: list[str] = []
@@ -559,7 +559,7 @@ def _find_interpreter(argv: tuple[str, ...], hook: ReviewedHook, ground: Ground)
     return argv
 
 
-def _find_damage(kept: KeptReview, hook: ReviewedHook) -> str | None:
+def _find_damage(kept: ReviewRecord, hook: ReviewedHook) -> str | None:
     """Return what is wrong with the copy of a hook, None if it is whole."""
     damage = kept.find_damage(hook.files)
     if damage is not None:
@@ -590,7 +590,7 @@ def _explain_missing(
     return "it is no longer in the project's settings"
 
 
-def _tell_kept(guard: ReviewedHook, kept: KeptReview, why: str, file: str | None) -> Problem:
+def _tell_kept(guard: ReviewedHook, kept: ReviewRecord, why: str, file: str | None) -> Problem:
     return Problem(
         kind="guard-kept",
         file=file or kept.review.project,

@@ -317,7 +317,7 @@ def restore_entry(hook: ReviewedHook, tools: Any = None) -> HookRegistryEntry | 
     return make_entry(event, config, matcher, sequential=sequential, tools=tools)[0]
 
 
-class Looked(msgspec.Struct, frozen=True):
+class ReviewDraft(msgspec.Struct, frozen=True):
     """A review of what is there now, and the bytes that it was made from."""
 
     review: Review
@@ -335,7 +335,7 @@ def review(
     strict: bool = False,
     required: Iterable[str] = (),
     tools: Mapping[str, Mapping[str, Any]] = _NOTHING,
-) -> Looked:
+) -> ReviewDraft:
     """Review what a project's hooks would run now; raises TrustError for an unreadable file.
 
     ``is_on`` says which hooks the project enables, ``is_required`` which somebody requires;
@@ -361,7 +361,7 @@ def review(
         required=tuple(required),
         tools={name: dict(alias) for name, alias in tools.items()},
     )
-    return Looked(document, {name: state.content for name, state in states.items()})
+    return ReviewDraft(document, {name: state.content for name, state in states.items()})
 
 
 def look_at(
@@ -464,9 +464,11 @@ def find_refused(
     ]
 
 
-def leave_out(looked: Looked, refused: Collection[ReviewedHook]) -> Looked:
+def leave_out(draft: ReviewDraft, refused: Collection[ReviewedHook]) -> ReviewDraft:
     """Return a review without some of its hooks, and without the files that only they name."""
-    hooks = tuple(hook for hook in looked.review.hooks if hook not in refused)
-    names = {name for hook in hooks for name in hook.files} | set(looked.review.tests)
-    files = {name: file for name, file in looked.review.files.items() if name in names}
-    return Looked(msgspec.structs.replace(looked.review, hooks=hooks, files=files), looked.contents)
+    hooks = tuple(hook for hook in draft.review.hooks if hook not in refused)
+    names = {name for hook in hooks for name in hook.files} | set(draft.review.tests)
+    files = {name: file for name, file in draft.review.files.items() if name in names}
+    return ReviewDraft(
+        msgspec.structs.replace(draft.review, hooks=hooks, files=files), draft.contents
+    )

@@ -21,7 +21,7 @@ from hookline._support.places import (
 )
 from hookline.errors import EXHAUSTED
 from hookline.trust.form import copied_name
-from hookline.trust.review import VERSION, Looked, Review, ReviewedFile, TrustError
+from hookline.trust.review import VERSION, Review, ReviewDraft, ReviewedFile, TrustError
 from hookline.wire import codec
 from hookline.wire.codec import timestamp
 
@@ -37,7 +37,7 @@ def is_copied(name: str, file: ReviewedFile) -> bool:
     return file.kind == "file" and not name.endswith(".pyc")
 
 
-class KeptReview(msgspec.Struct, frozen=True):
+class ReviewRecord(msgspec.Struct, frozen=True):
     """A review, and the folder that holds it and its copy."""
 
     review: Review
@@ -114,7 +114,7 @@ class TrustStore:
             return []
         return [each for each in directories if known and project_key(each) in known]
 
-    def read(self, project_dir: str) -> KeptReview | None:
+    def read(self, project_dir: str) -> ReviewRecord | None:
         """Read the review of a project that is in force, None if there is none; raises
         TrustError."""
         folder = self.folder_of(project_dir)
@@ -144,10 +144,10 @@ class TrustStore:
         old = os.path.join(self._state, "trust", f"{os.path.basename(folder)}.json")
         return os.path.isfile(old)
 
-    def write(self, looked: Looked) -> str:
+    def write(self, draft: ReviewDraft) -> str:
         """Write a review with its copy, and return its folder; raises TrustError, and then the
         review before it stays in force."""
-        project = looked.review.project
+        project = draft.review.project
         folder = self.folder_of(project)
         if folder is None or self.directory is None:
             raise TrustError(
@@ -159,7 +159,7 @@ class TrustStore:
         from hookline._version import __version__
 
         document = msgspec.structs.replace(
-            looked.review, version=VERSION, written_by=__version__, trusted_at=timestamp()
+            draft.review, version=VERSION, written_by=__version__, trusted_at=timestamp()
         )
         try:
             # Before anything is made in a place that is refused.
@@ -168,7 +168,7 @@ class TrustStore:
             _remove_leftovers(folder)
             temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
             try:
-                _write_copy(temporary, document, looked.contents)
+                _write_copy(temporary, document, draft.contents)
                 place = _rename_to_next(temporary, folder)
             except BaseException:
                 _remove_tree(temporary)
@@ -237,7 +237,7 @@ class TrustStore:
 _AGAIN = "`hookline trust` replaces it"
 
 
-def _read_document(place: str) -> KeptReview:
+def _read_document(place: str) -> ReviewRecord:
     """Read the review in a folder; raises TrustError, and FileNotFoundError if there is none."""
     file = os.path.join(place, _DOCUMENT)
     try:
@@ -252,7 +252,7 @@ def _read_document(place: str) -> KeptReview:
         raise TrustError(f"{file} is damaged ({error}); {_AGAIN}") from None
     if known.version != VERSION:
         raise TrustError(f"{file} was written by another version of hookline; {_AGAIN}")
-    return KeptReview(known, place)
+    return ReviewRecord(known, place)
 
 
 def _list_numbers(folder: str) -> list[str]:

@@ -89,6 +89,13 @@ FIELD_KINDS: dict[str, str] = {
     "level": "a string",
     "details": "an object",
 }
+# The fields of whoever fires an event, in the order that hooks read them, behind the event's own.
+ACTOR_KINDS: dict[str, str] = {
+    "turn_id": "a string",
+    "agent": "an object with a name",
+    "host": "a string",
+    "labels": "an object whose values are strings",
+}
 
 
 class EventSpec(msgspec.Struct, frozen=True):

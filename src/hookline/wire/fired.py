@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hookline.errors import InvalidPayloadError
-from hookline.wire.events import EVENTS, EventName, EventSpec, narrow_trigger
+from hookline.wire.events import ACTOR_KINDS, EVENTS, EventName, EventSpec, narrow_trigger
 from hookline.wire.tools import name_mcp_tool
 from hookline.wire.validators import ALIASES, read_values
 
@@ -82,21 +82,45 @@ class RunningAgent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Actor(msgspec.Struct, frozen=True):
     """Who fires events, as far as it is known: the turn, from one prompt of the user to the agent's
-    answer, and the agent."""
+    answer with all that sub-agents do for it; the agent; and the ``labels`` that the host program
+    gives the user or tenant (``check_labels``)."""
 
     turn_id: str | None = None
     agent: RunningAgent | None = None
     effort: str | None = None
+    labels: Mapping[str, str] = {}
 
     def sign(self, fired: "FiredEvent") -> "FiredEvent":
-        """Return an event with these fields, behind its own; only sub-agents are named."""
+        """Return an event as this actor's."""
+        if self.effort is None:
+            return msgspec.structs.replace(fired, actor=self)
+        facts = msgspec.structs.replace(fired.facts, effort=self.effort)
+        return msgspec.structs.replace(fired, actor=self, facts=facts)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields that hooks read of it; only sub-agents are named."""
         fields: dict[str, Any] = {} if self.turn_id is None else {"turn_id": self.turn_id}
         if self.agent is not None and self.agent.depth:
             fields["agent"] = {**msgspec.to_builtins(self.agent), "depth": self.agent.depth}
-        facts = fired.facts
-        if self.effort is not None:
-            facts = msgspec.structs.replace(facts, effort=self.effort)
-        return msgspec.structs.replace(fired, extra={**fields, **fired.extra}, facts=facts)
+        if self.labels:
+            fields["labels"] = dict(self.labels)
+        return fields
+
+
+def check_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy of the labels of a session; raises TypeError for a name or a value that is no
+    string, as hooks compare them with strings."""
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"labels must be a mapping of strings, not {type(labels).__name__}")
+    for name, value in labels.items():
+        for part, text in (("name", name), ("value", value)):
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"labels must be strings: the {part} {text!r} of label {name!r} is "
+                    f"of type {type(text).__name__}; write str({text!r})"
+                )
+    # A member of a string enum becomes the string.
+    return {str.__str__(name): str.__str__(value) for name, value in labels.items()}
 
 
 class FiredEvent(msgspec.Struct, frozen=True):
@@ -104,7 +128,8 @@ class FiredEvent(msgspec.Struct, frozen=True):
 
     ``target`` is what matchers are compared with. ``extra`` holds unknown fields of a JSON
     payload, which pass through to hooks. ``session_id`` and ``transcript_path`` replace the
-    session's own. ``correlation_id`` is the id of the bus request that fired the event.
+    session's own. ``correlation_id`` is the id of the bus request that fired the event. ``actor``
+    is who fires it; what ``extra`` says of that stands.
     """
 
     event: EventName
@@ -115,6 +140,26 @@ class FiredEvent(msgspec.Struct, frozen=True):
     transcript_path: str | None = None
     correlation_id: str | None = None
     facts: Facts = NO_FACTS
+    actor: Actor | None = None
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """The fields that hooks read behind the event's own: unknown ones, then those of whoever
+        fires the event."""
+        known = self.describe_actor()
+        return {name: self.extra[name] for name in self.extra if name not in ACTOR_KINDS} | known
+
+    def describe_actor(self) -> dict[str, Any]:
+        """Return the fields of whoever fires the event, in the order that hooks read them."""
+        fields = {} if self.actor is None else self.actor.describe()
+        fields.update(self.extra)
+        # An event of another dialect may have a field of its own with such a name.
+        own = self.spec.required
+        return {
+            name: fields[name]
+            for name in ACTOR_KINDS
+            if fields.get(name) is not None and name not in own
+        }
 
     @property
     def spec(self) -> EventSpec:

@@ -183,6 +183,11 @@ class HookConfig(
     # The folder of the plugin that the hook comes from.
     plugin_root: str | None = None
 
+    @property
+    def is_waited_for(self) -> bool:
+        """True if an event waits for its answer; else the hook observes, and decides nothing."""
+        return True
+
     def identity(self) -> object:
         """Return a value that is equal for two entries of one event if they are the same hook."""
         raise NotImplementedError
@@ -267,6 +272,12 @@ class CommandHook(HookConfig, frozen=True, kw_only=True, tag="command"):
     plugin_data: str | None = None
     # What a review found.
     start: ReviewedStart | None = None
+
+    @property
+    def is_waited_for(self) -> bool:
+        # A hook that fails closed is waited for even if it is async: strict settings make every
+        # hook fail closed, and so may an equal hook.
+        return not self.background or self.on_failure == "block"
 
     def identity(self) -> object:
         # The same relative path names another file beside other settings, or in another project: a

@@ -81,6 +81,39 @@ class HookInput(TypedDict):
     ]
 
 
+class AgentFields(TypedDict):
+    """An agent that another agent's tool runs."""
+
+    name: Annotated[str, Meta(description="The name of the agent.")]
+    id: NotRequired[Annotated[str, Meta(description="The id of this run of the agent.")]]
+    parent: NotRequired[
+        Annotated[str, Meta(description="The name of the agent whose tool runs this one.")]
+    ]
+    depth: Annotated[
+        int, Meta(description="1 for an agent that the user's own agent runs, 2 for one below.")
+    ]
+
+
+class ActorFields(TypedDict, total=False):
+    """The fields every hook reads last, each only where it is known."""
+
+    turn_id: Annotated[
+        str,
+        Meta(
+            description="The turn: from one prompt of the user to the agent's answer, with all "
+            "that sub-agents do for it."
+        ),
+    ]
+    agent: Annotated[
+        AgentFields,
+        Meta(description="The sub-agent that fires the event; left out for the user's own agent."),
+    ]
+    labels: Annotated[
+        dict[str, str],
+        Meta(description="What the agent's program says of the user or the tenant it serves."),
+    ]
+
+
 class BeforeToolInput(TypedDict):
     """BeforeTool's own fields."""
 
@@ -193,55 +226,63 @@ class NotificationInput(TypedDict):
     ]
 
 
-class BeforeToolEvent(HookInput, BeforeToolInput):
+class BeforeToolEvent(HookInput, BeforeToolInput, ActorFields):
     """What a hook reads before a tool runs."""
 
 
-class AfterToolEvent(HookInput, AfterToolInput):
+class AfterToolEvent(HookInput, AfterToolInput, ActorFields):
     """What a hook reads after a tool ran."""
 
 
-class BeforeAgentEvent(HookInput, BeforeAgentInput):
+class BeforeAgentEvent(HookInput, BeforeAgentInput, ActorFields):
     """What a hook reads before a turn."""
 
 
-class AfterAgentEvent(HookInput):
-    """What a hook reads after a turn."""
-
+class _AfterAgentFields(TypedDict):
     prompt: _Prompt
     prompt_response: _Reply
     stop_hook_active: _StopHookActive
 
 
-class BeforeModelEvent(HookInput):
-    """What a hook reads before the model is called."""
+class AfterAgentEvent(HookInput, _AfterAgentFields, ActorFields):
+    """What a hook reads after a turn."""
 
+
+class _RequestField(TypedDict):
     llm_request: _Request
 
 
-class AfterModelEvent(BeforeModelEvent):
-    """What a hook reads after the model answered."""
-
+class _ResponseField(TypedDict):
     llm_response: _Response
 
 
-class BeforeToolSelectionEvent(BeforeModelEvent):
+class _ToolsField(TypedDict, total=False):
+    available_tools: _AvailableTools
+
+
+class BeforeModelEvent(HookInput, _RequestField, ActorFields):
+    """What a hook reads before the model is called."""
+
+
+class AfterModelEvent(HookInput, _RequestField, _ResponseField, ActorFields):
+    """What a hook reads after the model answered."""
+
+
+class BeforeToolSelectionEvent(HookInput, _RequestField, _ToolsField, ActorFields):
     """What a hook reads before the model is offered its tools."""
 
-    available_tools: NotRequired[_AvailableTools]
 
-
-class SessionStartEvent(HookInput, SessionStartInput):
+class SessionStartEvent(HookInput, SessionStartInput, ActorFields):
     """What a hook reads when a session starts."""
 
 
-class SessionEndEvent(HookInput, SessionEndInput):
+class SessionEndEvent(HookInput, SessionEndInput, ActorFields):
     """What a hook reads when a session ends."""
 
 
-class PreCompressEvent(HookInput, PreCompressInput):
+class PreCompressEvent(HookInput, PreCompressInput, ActorFields):
     """What a hook reads before the history is compressed."""
 
 
-class NotificationEvent(HookInput, NotificationInput):
+class NotificationEvent(HookInput, NotificationInput, ActorFields):
     """What a hook reads when the user should be told something."""

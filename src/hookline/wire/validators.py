@@ -8,7 +8,14 @@ in the hooks' own, under either of their two names; the translator checks their 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from hookline.wire.events import EVENTS, FIELD_KINDS, EventName, EventSpec, HookEventName
+from hookline.wire.events import (
+    ACTOR_KINDS,
+    EVENTS,
+    FIELD_KINDS,
+    EventName,
+    EventSpec,
+    HookEventName,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -28,6 +35,13 @@ _TESTS: dict[str, Callable[[object], bool]] = {
     "true or false": lambda value: isinstance(value, bool),
     "a list of strings": lambda value: (
         isinstance(value, list) and all(isinstance(name, str) for name in value)
+    ),
+    "an object with a name": lambda value: (
+        isinstance(value, dict) and isinstance(value.get("name"), str)
+    ),
+    "an object whose values are strings": lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(text, str) for label in value.items() for text in label)
     ),
 }
 # Fields that hooks always read but that a payload may leave out.
@@ -56,6 +70,7 @@ class _Reading(NamedTuple):
 
 
 _REQUIRED = object()
+_ACTOR_FIELDS = frozenset(ACTOR_KINDS)
 
 
 def _read_field(name: str, *, required: bool) -> _Field:
@@ -111,7 +126,18 @@ def read_values(
     spec = EVENTS[event]
     if wrong is None and spec.trigger is not None and values[0] not in spec.triggers:
         wrong = f"{spec.target} must be one of {', '.join(spec.triggers)}"
+    if wrong is None and not _ACTOR_FIELDS.isdisjoint(value):
+        wrong = _find_wrong_actor(spec, value)
     return wrong or (tuple(values) if has_more else (*values, *absent))
+
+
+def _find_wrong_actor(spec: EventSpec, value: Mapping[Any, Any]) -> str | None:
+    for name, words in ACTOR_KINDS.items():
+        # An event of another dialect may have a field of its own with that name.
+        is_free = value.get(name) is None or name in spec.required
+        if not (is_free or _TESTS[words](value[name])):
+            return f"{name} must be {words}"
+    return None
 
 
 def find_problem(event: EventName, value: object) -> str | None:

@@ -111,12 +111,29 @@ class Events(EventStore):
         return stream
 
 
+def say_instead(app: Any, status: int) -> Any:
+    """The app, with another status in place of 404."""
+
+    async def respond(scope: Any, receive: Any, send: Any) -> None:
+        async def replace(message: Any) -> None:
+            if message.get("status") == 404:
+                message = {**message, "status": status}
+            await send(message)
+
+        await app(scope, receive, replace)
+
+    return respond
+
+
 @contextmanager
-def serve_real(seen: Seen | None = None, *, port: int = 0, **settings: Any) -> Iterator[str]:
+def serve_real(
+    seen: Seen | None = None, *, port: int = 0, unknown_session: int = 404, **settings: Any
+) -> Iterator[str]:
     """The URL of a server; ``settings`` are those of ``streamable_http_app``."""
     app = make_server(seen or Seen()).streamable_http_app(
         max_request_body_size=MAX_BODY, **settings
     )
+    app = say_instead(app, unknown_session)
     config = uvicorn.Config(
         app, log_level="critical", timeout_graceful_shutdown=1, ws="none", lifespan="on"
     )

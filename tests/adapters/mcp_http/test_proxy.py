@@ -222,14 +222,12 @@ async def test_a_cancelled_call_ends_at_the_server(mode: Any, project: Project) 
             assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
 
 
-async def test_a_server_that_restarts_is_told_and_used_again(project: Project) -> None:
+async def test_a_server_that_restarts_is_used_again(project: Project) -> None:
     async with AsyncExitStack() as ends:
         with serve_real() as url:
             client = await ends.enter_async_context(connect(project, url, "legacy"))
             assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
         with serve_real(port=urlsplit(url).port or 0):
-            with pytest.raises(MCPError, match="no longer knows this session"):
-                await client.call_tool("add", {"a": 1, "b": 2})
             assert text_of(await client.call_tool("add", {"a": 2, "b": 2})) == "4"
     assert "no longer knows the session" in stderr_of(project)
 

@@ -23,14 +23,11 @@ from mcp.shared.inbound import (
 from mcp.shared.message import SessionMessage
 from mcp_types import ElicitResult, TextContent, jsonrpc_message_adapter
 
+from hookline.service.mcp import http
 from hookline.service.mcp.http import HttpServer
-from hookline.service.mcp.routes import (
-    build_routing_headers,
-    find_mirrored_arguments,
-    read_message,
-)
+from hookline.service.mcp.routes import build_routing_headers, find_mirrored_arguments
 from tests.adapters.mcp_http.realserver import Events, Seen, serve_real
-from tests.adapters.mcp_http.wire import MODERN
+from tests.adapters.mcp_http.wire import MODERN, read
 
 MODES: Any = ["legacy", "2026-07-28"]
 both = pytest.mark.parametrize("mode", MODES)
@@ -45,11 +42,11 @@ async def through(server: HttpServer) -> AsyncIterator[Any]:
     async def send() -> None:
         async for one in from_client:
             text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
-            await server.send(text.encode())
+            await server.send(read(text.encode()))
 
     async def receive() -> None:
-        while (data := await server.receive()) is not None:
-            message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+        while (came := await server.receive()) is not None:
+            message = jsonrpc_message_adapter.validate_json(came.raw, by_name=False)
             await to_client.send(SessionMessage(message))
 
     async with server, to_client, client_reads, client_writes, from_client:
@@ -165,18 +162,40 @@ async def test_a_stream_that_the_server_closes_is_resumed() -> None:
             assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
 
 
-async def test_a_server_that_restarts_is_told_once_and_used_again() -> None:
+@both
+async def test_a_server_that_restarts_is_used_again(
+    mode: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "AWAY_SECONDS", 0.2)
+    async with AsyncExitStack() as ends:
+        with serve_real() as url:
+            client = await ends.enter_async_context(connect(url, mode))
+            assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
+        for _ in range(2):
+            with pytest.raises(MCPError, match="cannot be reached"):
+                await client.call_tool("add", {"a": 1, "b": 2})
+        with serve_real(port=urlsplit(url).port or 0):
+            assert text_of(await client.call_tool("add", {"a": 2, "b": 2})) == "4"
+
+
+@pytest.mark.parametrize("status", [404, 400])
+async def test_a_call_that_finds_its_session_gone_waits_for_a_new_one_and_runs_once(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The package answers an unknown session with 404 now; earlier releases said 400."""
+    seen = Seen()
     async with AsyncExitStack() as ends:
         with serve_real() as url:
             client = await ends.enter_async_context(connect(url, "legacy"))
-            assert text_of(await client.call_tool("add", {"a": 1, "b": 2})) == "3"
-        with pytest.raises(MCPError, match="cannot be reached"):
-            await client.call_tool("add", {"a": 1, "b": 2})
-        with serve_real(port=urlsplit(url).port or 0):
-            with pytest.raises(MCPError, match="no longer knows this session"):
-                await client.call_tool("add", {"a": 1, "b": 2})
-            assert text_of(await client.call_tool("add", {"a": 2, "b": 2})) == "4"
+            assert text_of(await client.call_tool("count", {"steps": 1})) == "counted"
+        waiting = asyncio.create_task(client.call_tool("add", {"a": 2, "b": 2}))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        with serve_real(seen, port=urlsplit(url).port or 0, unknown_session=status):
+            assert text_of(await waiting) == "4"
             assert text_of(await client.call_tool("add", {"a": 3, "b": 2})) == "5"
+            assert seen.calls == [(2, 2), (3, 2)]
+    assert caplog.text.count("no longer knows the session") == 1
 
 
 @both
@@ -223,8 +242,8 @@ def test_the_servers_own_checks_accept_the_headers(
         data = json.dumps(body, allow_nan=False).encode()
     except ValueError:
         return
-    listing = json.dumps({"tools": [{"name": name, "inputSchema": schema}]}).encode()
-    headers = build_routing_headers(read_message(data), find_mirrored_arguments(listing))
+    listing = {"tools": [{"name": name, "inputSchema": schema}]}
+    headers = build_routing_headers(read(data), find_mirrored_arguments(listing))
     assert isinstance(classify_inbound_request(body, headers=headers), InboundModernRoute)
     if find_invalid_x_mcp_header(schema) is None:
         assert validate_mcp_param_headers(schema, arguments, headers) is None

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import time
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from hookline._support.transport import keep_alive_options
 from hookline.service.mcp import http
 from hookline.service.mcp.http import HttpServer
+from hookline.service.mcp.messages import make_message
 from hookline.service.mcp.server import Server, ServerGone
 from tests.adapters.mcp_http.rawserver import Request, serve, welcome
-from tests.adapters.mcp_http.wire import MODERN, ask, receive, send, shake_hands, until
+from tests.adapters.mcp_http.wire import MODERN, ask, read, receive, send, shake_hands, until
 
 
 def test_it_is_a_server() -> None:
@@ -51,8 +53,8 @@ async def test_messages_pass_byte_by_byte() -> None:
 
     async with serve(x=reply) as raw, HttpServer(raw.url) as server:
         sent = b'{ "method":"x", "jsonrpc":"2.0", "id":1, "params":{"e":1e2,"u":"\\u00fc"}}'
-        await server.send(sent)
-        assert await server.receive() == odd
+        await server.send(read(sent))
+        assert await server.receive() == read(odd)
         assert raw.requests[0].body == sent
 
 
@@ -204,7 +206,7 @@ async def test_the_server_asks_within_a_call_and_gets_its_answer() -> None:
         await shake_hands(server)
         await send(server, "tools/call", 5)
         assert (await receive(server))["method"] == "elicitation/create"
-        await server.send(b'{"jsonrpc":"2.0","id":"e1","result":{"action":"accept"}}')
+        await server.send(make_message(id="e1", result={"action": "accept"}))
         assert (await receive(server))["id"] == 5
         [response] = raw.sent("")[:1]
         assert response.headers["mcp-session-id"] == "s-1"
@@ -226,7 +228,7 @@ async def test_the_server_asks_within_the_handshake_and_gets_its_answer() -> Non
 
     async with serve(initialize=begin, **{"": take}) as raw, HttpServer(raw.url) as server:
         assert (await ask(server, "initialize", 0))["method"] == "ping"
-        await server.send(b'{"jsonrpc":"2.0","id":"p","result":{}}')
+        await server.send(make_message(id="p", result={}))
         assert (await receive(server))["result"] == {"protocolVersion": "2025-11-25"}
 
 
@@ -422,8 +424,12 @@ async def test_a_stream_that_cannot_be_resumed_is_an_error(
         assert len([r for r in raw.requests if r.method == "GET"]) == (2 if ids else 0)
 
 
-async def test_a_lost_session_is_told_and_the_next_request_begins_another(
-    caplog: pytest.LogCaptureFixture,
+NO_SESSION = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}'
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, NO_SESSION), (400, NO_SESSION), (400, b"no")])
+async def test_a_request_that_finds_its_session_lost_is_sent_again_in_a_new_one(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     sessions = iter(["old", "new"])
     alive: set[str] = set()
@@ -432,29 +438,84 @@ async def test_a_lost_session_is_told_and_the_next_request_begins_another(
         alive.add(session := next(sessions))
         await welcome(request, session)
 
-    async def call(request: Request) -> None:
+    async def take(request: Request) -> None:
         if request.headers["mcp-session-id"] in alive:
             await request.result({"session": request.headers["mcp-session-id"]})
         else:
-            body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}'
-            await request.answer(body, status=404)
+            await request.answer(body, status=status)
 
-    async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
+    handlers: Any = {"initialize": begin, "tools_call": take, "ping": take}
+    async with serve(**handlers) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
         assert (await ask(server, "tools/call", 1))["result"] == {"session": "old"}
         alive.clear()
         for number in (2, 3):
             await send(server, "tools/call", number)
-        lost = [await receive(server) for _ in range(2)]
-        alive.add("old")
-        assert any("no longer knows this session" in str(one) for one in lost)
-        alive.discard("old")
-        assert (await ask(server, "tools/call", 4))["result"] == {"session": "new"}
-        assert len(raw.sent("initialize")) == 2
-        assert "mcp-session-id" not in raw.sent("initialize")[1].headers
+        results = [(await receive(server))["result"] for _ in range(2)]
+        assert results == [{"session": "new"}] * 2
+        first, again = raw.sent("initialize")
+        assert again.body == first.body
+        assert "mcp-session-id" not in again.headers
         assert len(raw.sent("notifications/initialized")) == 2
         assert raw.sent("notifications/initialized")[1].headers["mcp-session-id"] == "new"
-    assert "no longer knows the session" in caplog.text
+    assert caplog.text.count("no longer knows the session") == 1
+
+
+async def test_a_request_is_sent_again_once_and_no_more() -> None:
+    async def refuse(request: Request) -> None:
+        await request.answer(NO_SESSION, status=404)
+
+    async with serve(tools_call=refuse) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        error = (await ask(server, "tools/call", 1))["error"]
+        assert "no longer knows this session, so the request did not run" in error["message"]
+        assert len(raw.sent("tools/call")) == len(raw.sent("initialize")) == 2
+
+
+@pytest.mark.parametrize("body", [NO_SESSION, b"no", b""])
+async def test_a_bad_request_in_a_session_that_lives_is_the_servers_own_answer(
+    body: bytes,
+) -> None:
+    async def refuse(request: Request) -> None:
+        await request.answer(body, status=400)
+
+    async with serve(tools_call=refuse) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        error = (await ask(server, "tools/call", 1))["error"]
+        assert ("no session" if body == NO_SESSION else "HTTP 400") in error["message"]
+        assert len(raw.sent("initialize")) == len(raw.sent("tools/call")) == 1
+
+
+@pytest.mark.parametrize("reset", [True, False])
+async def test_a_call_that_may_have_run_is_not_sent_again(reset: bool) -> None:
+    async def vanish(request: Request) -> None:
+        request.hang_up(reset=reset)
+
+    async with serve(tools_call=vanish) as raw, HttpServer(raw.url) as server:
+        await shake_hands(server)
+        error = (await ask(server, "tools/call", 1))["error"]
+        assert "whether the request ran is not known" in error["message"]
+        assert len(raw.sent("tools/call")) == 1
+        assert (await ask(server, "ping", 2))["result"] == {"ok": "ping"}
+
+
+async def test_a_call_that_waits_for_the_server_can_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "AWAY_SECONDS", 1.0)
+    async with AsyncExitStack() as ends:
+        async with serve() as raw:
+            server = await ends.enter_async_context(HttpServer(raw.url))
+            await shake_hands(server)
+        await send(server, "tools/call", 1)
+        await send(server, "notifications/cancelled", requestId=1)
+        started = time.monotonic()
+        assert (await ask(server, "ping", 2))["id"] == 2
+        assert time.monotonic() - started < 5
+        # The server is known to be away.
+        started = time.monotonic()
+        assert "cannot be reached" in (await ask(server, "ping", 3))["error"]["message"]
+        assert time.monotonic() - started < 0.5
 
 
 async def test_requests_that_find_the_session_lost_begin_one_new_session_together() -> None:
@@ -475,10 +536,9 @@ async def test_requests_that_find_the_session_lost_begin_one_new_session_togethe
 
     async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
-        await ask(server, "tools/call", 1)
         for number in (2, 3):
             await send(server, "tools/call", number)
-        await until(lambda: len(server._calls) == 2)
+        await until(lambda: len(raw.sent("tools/call")) == 2 and len(raw.sent("initialize")) == 2)
         release.set()
         answers = [await receive(server) for _ in range(2)]
         assert [answer["result"] for answer in answers] == [{"session": "new"}] * 2
@@ -524,7 +584,7 @@ async def test_after_close_nothing_is_taken_and_nothing_comes() -> None:
         assert await waiting is None
         assert await server.receive() is None
         with pytest.raises(ServerGone, match="closed"):
-            await server.send(b"{}")
+            await send(server, "ping", 1)
         assert await server.close() == 0
 
 
@@ -565,7 +625,6 @@ async def test_a_session_that_cannot_be_renewed_is_tried_again(problem: str, tex
 
     async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
-        assert "no longer knows" in (await ask(server, "tools/call", 1))["error"]["message"]
         for number in (2, 3):
             assert text in (await ask(server, "tools/call", number))["error"]["message"]
         assert (await ask(server, "tools/call", 4))["result"] == {"session": "s4"}
@@ -590,7 +649,6 @@ async def test_a_request_that_is_cancelled_while_it_renews_the_session_harms_no_
 
     async with serve(initialize=begin, tools_call=call) as raw, HttpServer(raw.url) as server:
         await shake_hands(server)
-        await ask(server, "tools/call", 1)
         await send(server, "tools/call", 2)
         await until(lambda: begun == 2)
         await send(server, "notifications/cancelled", requestId=2)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from hookline.service.mcp.http import HttpServer
+from hookline.service.mcp.messages import Message, make_message, read_messages
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -12,18 +13,25 @@ MODERN = {
 }
 
 
+def read(data: bytes) -> Message:
+    """The one message of a line."""
+    [message] = read_messages(data)
+    assert isinstance(message, Message)
+    return message
+
+
 async def send(server: HttpServer, method: str, id: Any = None, **params: Any) -> None:
     """A request where it has an id, else a notification."""
-    message = {"jsonrpc": "2.0", "method": method, "params": params}
-    await server.send(json.dumps(message if id is None else {**message, "id": id}).encode())
+    fields = {"method": method, "params": params}
+    await server.send(make_message(**fields, **({} if id is None else {"id": id})))
 
 
 async def receive(server: HttpServer, seconds: float = 10) -> Any:
     async with asyncio.timeout(seconds):
-        data = await server.receive()
-    assert data is not None
-    assert b"\n" not in data
-    return json.loads(data)
+        message = await server.receive()
+    assert isinstance(message, Message)
+    assert b"\n" not in message.raw
+    return json.loads(message.raw)
 
 
 async def ask(server: HttpServer, method: str, id: Any = 1, **params: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from hookline._support.places import system_settings_file
 from hookline.contract import Config
 from hookline.dialects import list_managed_settings
-from hookline.settings.reader import Settings
+from hookline.settings.reader import EffectiveSettings
 
 PROJECT_FILE = ".claude/settings.json"
 LOCAL_FILE = ".claude/settings.local.json"
@@ -68,13 +68,13 @@ def plugin(
     return folder
 
 
-def load(project: Path, **options: Any) -> Settings:
+def load(project: Path, **options: Any) -> EffectiveSettings:
     return Config.load(project, **{"trusted": True, **options}).get_settings()
 
 
-def names(settings: Settings) -> list[str]:
+def names(settings: EffectiveSettings) -> list[str]:
     return [f"{entry.source.value} {entry.name}" for entry in settings.entries]
 
 
-def kinds(settings: Settings) -> list[str]:
+def kinds(settings: EffectiveSettings) -> list[str]:
     return [problem.kind for problem in settings.problems]

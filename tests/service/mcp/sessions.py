@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 from hookline import Hooks
 from hookline.dialects.matcher import compile_matcher
+from hookline.service.mcp.client import McpClient
 from hookline.service.mcp.lines import Lines, Outlet
+from hookline.service.mcp.messages import Fault, Message, key_of, read_messages
 from hookline.service.mcp.proxy import Proxy
 from hookline.service.mcp.server import ServerGone
 from hookline.service.mcp.tools import Identity
@@ -61,27 +63,33 @@ class PlayedServer:
         self.answer = answer
         self._listed = listed
         self._sent: asyncio.Queue[Json] = asyncio.Queue()
-        self.outbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.outbox: asyncio.Queue[Message | Fault | None] = asyncio.Queue()
+        # Requests that it has not answered, and nobody has cancelled.
+        self.open_ids: set[Any] = set()
         self.is_gone = False
         self.is_closed = False
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, message: Message) -> None:
         if self.is_gone:
             raise ServerGone("the MCP server takes no more messages")
-        read = json.loads(message)
+        read = json.loads(message.raw)
+        if message.is_request:
+            self.open_ids.add(message.key)
+        if message.method == "notifications/cancelled":
+            self.open_ids.discard(key_of(message.params.get("requestId")))
         if read.get("method") == "tools/list" and str(read.get("id")).startswith("hookline-"):
             self.listings.append(read["params"])
             if (answer := self._listed(read["params"])) is not None:
                 self.say({"jsonrpc": "2.0", "id": read["id"], **answer})
             return
-        self.raw.append(message)
+        self.raw.append(message.raw)
         self._sent.put_nowait(read)
         if "method" in read and "id" in read:
             result = self.answer(read)
             if result is not None:
                 self.say(result_of(read["id"], result))
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> Message | Fault | None:
         return await self.outbox.get()
 
     async def close(self) -> int:
@@ -92,7 +100,10 @@ class PlayedServer:
     def say(self, message: Json | bytes | str) -> None:
         if isinstance(message, dict):
             message = json.dumps(message)
-        self.outbox.put_nowait(message.encode() if isinstance(message, str) else message)
+        for each in read_messages(message.encode() if isinstance(message, str) else message):
+            if isinstance(each, Message) and each.is_response:
+                self.open_ids.discard(each.key)
+            self.outbox.put_nowait(each)
 
     def die(self) -> None:
         self.is_gone = True
@@ -186,14 +197,15 @@ async def play(
     ends = Lines(to_proxy, limit=limit), Outlet(from_proxy)
     place = {"command": "files-server", "args": ["--quiet"], "cwd": "/srv"}
     identity = Identity(name=name, fallback="files-server", place=place)
-    proxy = Proxy(hooks or Hooks(), server, *ends, identity=identity, allows=allows)
+    client = McpClient(*ends)
+    proxy = Proxy(hooks or Hooks(), server, client, identity=identity, allows=allows)
     mine = Lines(to_client), Outlet(from_client)
     session = Session(server, proxy, *mine)
     try:
         yield session
     finally:
         session.leave()
-        if proxy._open:  # noqa: SLF001  # requests that nobody is going to answer
+        if server.open_ids:  # which nobody is going to answer
             server.die()
         with suppress(asyncio.CancelledError):
             await session.end()

@@ -17,7 +17,7 @@ ACCEPTED: Json = {CONFIRMATION: {"action": "accept"}}
 
 
 def read(message: Json) -> Call | Fault:
-    return read_call(Message(json.dumps(message).encode(), message, is_doubled=False))
+    return read_call(Message(json.dumps(message).encode(), message))
 
 
 def a_call(id: Any = 1, arguments: Any = None, **params: Any) -> Call:
@@ -41,7 +41,7 @@ def again(state: Any, answers: Any = ACCEPTED, **more: Any) -> Call:
 
 
 def test_an_answer_counts_once_and_leaves_no_trace_for_the_server() -> None:
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     state = state_of(questions, a_call())
     repeated = again(state)
     resumed = questions.resume(repeated)
@@ -56,14 +56,14 @@ def test_an_answer_counts_once_and_leaves_no_trace_for_the_server() -> None:
     [None, [], {}, {CONFIRMATION: {"action": "decline"}}, {"other": {"action": "accept"}}],
 )
 def test_anything_but_acceptance_is_a_refusal(answers: Any) -> None:
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     resumed = questions.resume(again(state_of(questions, a_call()), answers))
     assert resumed is not None
     assert resumed.is_allowed is False
 
 
 def test_the_server_gets_back_what_the_client_had_told_it_before() -> None:
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     first = a_call(requestState="servers-own", inputResponses={"x": 1})
     repeated = again(state_of(questions, first))
     assert questions.resume(repeated) is not None
@@ -72,7 +72,7 @@ def test_the_server_gets_back_what_the_client_had_told_it_before() -> None:
 
 
 def test_a_call_of_the_handshakes_generation_resumes_nothing() -> None:
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     state = state_of(questions, a_call())
     old = read(call(2, "read", {}, requestState=state, inputResponses=ACCEPTED))
     assert isinstance(old, Call)
@@ -85,14 +85,14 @@ def test_only_so_many_questions_are_kept_and_the_oldest_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(asking, "MOST_QUESTIONS", 2)
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     states = [state_of(questions, a_call()) for _ in range(3)]
     resumed = [questions.resume(again(state)) is not None for state in states]
     assert resumed == [False, True, True]
 
 
 def test_an_approval_is_kept_for_the_servers_own_question_and_for_the_same_call() -> None:
-    questions = Questions(lambda _line: None)
+    questions = Questions(lambda _message: None)
     allowed = a_call(arguments={"n": 1})
     questions.allow_again(allowed, "server-state")
     assert questions.resume(again("server-state", arguments={"n": 1})) is None
@@ -109,14 +109,14 @@ def test_an_approval_is_kept_for_the_servers_own_question_and_for_the_same_call(
 @pytest.mark.parametrize(("length", "ends_with"), [(2000, '"}?'), (2001, "… (+1 characters)?")])
 def test_the_user_sees_two_thousand_characters_of_the_input(length: int, ends_with: str) -> None:
     shown = {"a": "x" * (length - len('{"a":""}'))}
-    asked = Questions(lambda _line: None).defer(a_call(), question(shown, system_message="note"))
+    asked = Questions(lambda _message: None).defer(a_call(), question(shown, system_message="note"))
     message = asked.result["inputRequests"][CONFIRMATION]["params"]["message"]
     assert message.startswith('sure?\nnote\n\nAllow mcp__files__read {"a":"x')
     assert message.endswith(ends_with)
 
 
 def test_what_hooks_said_is_remembered_with_the_question() -> None:
-    questions, given = Questions(lambda _line: None), a_call()
+    questions, given = Questions(lambda _message: None), a_call()
     for request, more in (
         (question(given.arguments), {}),
         (question(given.arguments, system_message="m"), {"systemMessage": "m"}),
@@ -130,13 +130,13 @@ def test_what_hooks_said_is_remembered_with_the_question() -> None:
 
 async def test_an_answer_after_the_first_and_one_of_another_are_told_apart() -> None:
     sent: list[Json] = []
-    questions = Questions(lambda line: sent.append(json.loads(line)))
+    questions = Questions(lambda message: sent.append(message.fields))
     waiting = asyncio.create_task(questions.ask(question()))
     await asyncio.sleep(0)
     id = sent[0]["id"]
 
     def response(id: Any, action: str) -> Message:
-        return Message(b"", {"id": id, "result": {"action": action}}, is_doubled=False)
+        return Message(b"", {"id": id, "result": {"action": action}})
 
     assert questions.take(response("another", "decline")) is False
     assert questions.take(response(5, "decline")) is False

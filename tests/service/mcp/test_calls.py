@@ -18,7 +18,7 @@ from hookline import (
     rewrite,
     stop,
 )
-from hookline.service.mcp import proxy
+from hookline.service.mcp import requests, tasks
 from tests.service.mcp.sessions import (
     CLIENT,
     MODERN,
@@ -732,7 +732,7 @@ async def test_what_the_client_cancels_and_nobody_has_open_is_for_the_server() -
 async def test_so_many_cancelled_requests_are_remembered_and_the_oldest_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proxy, "MOST_CANCELLED", 2)
+    monkeypatch.setattr(requests, "MOST_CANCELLED", 2)
     async with play(answer=lambda _request: None) as session:
         for id in range(3):
             session.send({"id": id, "method": "x"})
@@ -909,7 +909,7 @@ async def test_a_task_is_refused_where_hooks_must_see_its_result(
 
 
 async def test_of_so_many_tasks_the_tool_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxy, "MOST_TASKS", 1)
+    monkeypatch.setattr(tasks, "MOST_TASKS", 1)
     ids = iter(["t1", "t2"])
     hooks = hooks_that("AfterTool", {}, matcher="read")
     async with play(hooks, lambda _request: {"task": {"taskId": next(ids)}}) as session:

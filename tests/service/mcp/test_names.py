@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hookline import Hooks, deny
-from hookline.service.mcp import proxy as proxies
+from hookline.service.mcp import session as sessions
+from hookline.service.mcp import toolcalls
 from tests.cli.command import command_hook, hookline, settings
 from tests.harness.scratch import Project
 from tests.service.mcp.processes import SERVER, proxy
@@ -80,7 +81,7 @@ async def _next_but(session: Any, *ids: str) -> Json:
 
 
 async def test_a_client_that_never_initializes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxies, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(sessions, "HOLD_SECONDS", 0.05)
     async with play(name=None) as session:
         error = (await session.request(call(1)))["error"]
         assert error["code"] == -32600
@@ -100,7 +101,7 @@ async def test_a_client_that_leaves_without_initialize_is_told_at_once() -> None
 
 
 async def test_a_refused_initialize_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxies, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(sessions, "HOLD_SECONDS", 0.05)
     async with play(answer=answer_late, name=None) as session:
         session.send(INITIALIZE)
         await session.server.next()
@@ -123,7 +124,7 @@ async def test_a_held_call_that_is_cancelled_is_never_sent() -> None:
 
 
 async def test_so_many_calls_are_held_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxies, "MOST_CALLS", 3)
+    monkeypatch.setattr(toolcalls, "MOST_CALLS", 3)
     async with play(answer=answer_late, name=None) as session:
         for id in range(4):
             session.send(call(id))

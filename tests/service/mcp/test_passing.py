@@ -255,7 +255,7 @@ async def test_a_call_that_waits_for_hooks_is_told_when_the_server_takes_no_more
 async def test_a_server_that_says_too_much_ends_the_session_and_who_waits_is_told(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail() -> bytes | None:
+    async def fail() -> Any:
         raise ServerGone("the MCP server sent too much")
 
     async with play(answer=lambda _request: None) as session:
@@ -272,7 +272,7 @@ async def test_a_server_that_says_too_much_ends_the_session_and_who_waits_is_tol
 async def test_a_failure_to_read_the_server_is_not_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def fail() -> bytes | None:
+    async def fail() -> Any:
         raise OSError("broken")
 
     async with play() as session:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hookline.service.mcp.messages import make_message
 from hookline.service.mcp.server import ServerGone
 from hookline.service.mcp.stdio import ServerNotStarted, StdioServer
 from tests.cli.command import answer, command_hook, settings
@@ -279,11 +280,12 @@ async def test_a_server_that_cannot_start_leaves_no_descriptor() -> None:
 async def test_a_server_is_closed_once_and_leaves_no_descriptor() -> None:
     before = len(os.listdir("/dev/fd"))
     server = StdioServer(["sh", "-c", "cat; exit 3"])
-    await server.send(b'{"method":"x"}')
-    assert await server.receive() == b'{"method":"x"}'
+    message = make_message(method="x")
+    await server.send(message)
+    assert await server.receive() == message
     last = asyncio.create_task(server.receive())
     assert [await server.close() for _ in range(2)] == [3, 3]
     assert await last is None
     with pytest.raises(ServerGone, match="takes no more messages"):
-        await server.send(b"{}")
+        await server.send(message)
     assert len(os.listdir("/dev/fd")) == before

@@ -7,18 +7,18 @@ import pytest
 from hookline import Hooks
 from hookline.dialects.matcher import compile_matcher
 from hookline.service.mcp.calls import SERVER_INFO
-from hookline.service.mcp.tools import Identity, Tools
+from hookline.service.mcp.tools import Identity, ServerTools
 from tests.service.mcp.sessions import Json
 
 PLACE: Json = {"command": "serve"}
 
 
-def make(name: str | None = "my files", pattern: str | None = None, *events: str) -> Tools:
+def make(name: str | None = "my files", pattern: str | None = None, *events: str) -> ServerTools:
     hooks = Hooks()
     for event in events:
         hooks.on(event)(lambda _event: None)
     allows = None if pattern is None else compile_matcher(pattern, search=False)[0]
-    return Tools(hooks, Identity(name=name, fallback="fallback", place=PLACE), allows)
+    return ServerTools(hooks, Identity(name=name, fallback="fallback", place=PLACE), allows)
 
 
 def test_hooks_read_the_server_in_a_name_of_letters_digits_and_underscores() -> None:

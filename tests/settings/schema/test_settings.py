@@ -300,9 +300,9 @@ def test_settings_that_say_nothing_are_as_their_defaults_say() -> None:
     redaction = "security.environmentVariableRedaction"
     objects = {
         "": "Settings",
-        "hooks.": "Hooks",
+        "hooks.": "HooksSection",
         "hooksConfig.": "HooksConfig",
-        "hookline.": "Hookline",
+        "hookline.": "HooklineSection",
         "security.": "Security",
         f"{redaction}.": "Redaction",
     }
@@ -346,7 +346,7 @@ def _snake(key: str) -> str:
 
 
 def test_hooks_has_every_event() -> None:
-    assert {*HookEventName} <= settings_schema()["$defs"]["Hooks"]["properties"].keys()
+    assert {*HookEventName} <= settings_schema()["$defs"]["HooksSection"]["properties"].keys()
 
 
 def test_every_property_is_described_once() -> None:

@@ -17,8 +17,8 @@ _AROUND = re.compile(r"(/interactions|/executions|:batchGenerateContent|/batchPr
 # Fields of a config that hooks can add and that stand beside the contents.
 _BESIDE = frozenset({"systemInstruction", "system_instruction", "toolConfig", "tool_config"})
 _APART = frozenset({"contents", "generationConfig", "generation_config"})
-# Events end with an empty line.
-_END = re.compile(rb"\r?\n\r?\n")
+# More than any chunk of a response has, with images in it.
+LARGEST_EVENT = 64 * 1024 * 1024
 
 
 class Target(NamedTuple):
@@ -99,27 +99,6 @@ def read_response(content: bytes) -> Any:
 def write_event(chunk: Any) -> bytes:
     """Write a chunk as an event of a stream."""
     return b"data: %s\r\n\r\n" % json.dumps(chunk).encode()
-
-
-class Events:
-    """Puts a stream's events together from the pieces that arrive."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """Return the events that these bytes complete, unchanged."""
-        buffer, start, complete = self._rest + data, 0, []
-        for end in _END.finditer(buffer):
-            complete.append(buffer[start : end.end()])
-            start = end.end()
-        self._rest = buffer[start:]
-        return complete
-
-    def end(self) -> list[bytes]:
-        """Return the last event, if the stream ended without an empty line."""
-        rest, self._rest = self._rest, b""
-        return [rest] if rest.strip() else []
 
 
 def read_event(event: bytes) -> Any:

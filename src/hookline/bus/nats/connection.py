@@ -34,7 +34,7 @@ class ConnectionState(StrEnum):
     RECONNECTING = "reconnecting"
 
 
-class Connection:
+class NatsConnection:
     """A connection that, once made, is kept until ``close()``.
 
     ``changed`` is called with each new state, in the loop of the connection. Messages published

@@ -26,7 +26,7 @@ import msgspec
 
 from hookline._support.notices import warn
 from hookline.bus.messages import correlation_of, failure_response
-from hookline.bus.nats.connection import Connection
+from hookline.bus.nats.connection import NatsConnection
 from hookline.bus.nats.protocol import (
     BUSY,
     OVERLOADED,
@@ -117,7 +117,7 @@ class Intake:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: NatsConnection,
         subjects: Subjects,
         options: ServingOptions,
         counters: Counters,
@@ -161,7 +161,7 @@ class Intake:
         if self._settling is not None:
             await asyncio.shield(self._settling)
 
-    def use(self, connection: Connection) -> None:
+    def use(self, connection: NatsConnection) -> None:
         """Go on over a new connection, after the previous one ended for good."""
         self._connection = connection
         self._subscriptions = {kind: [] for kind in _KINDS}

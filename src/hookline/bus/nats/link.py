@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hookline.bus.messages import HookExecutionResponse, unanswered_response
 from hookline.bus.nats.client import Receive
-from hookline.bus.nats.connection import Connection, ConnectionState
+from hookline.bus.nats.connection import ConnectionState, NatsConnection
 from hookline.bus.nats.intake import Counters, Intake, ServingOptions
 from hookline.bus.nats.options import BusConnectionError, ConnectionOptions
 from hookline.bus.nats.protocol import (
@@ -72,7 +72,7 @@ class Link:
         self._changed = changed
         self._opening = asyncio.Lock()
         self._rest, self._retry_at, self._trouble = _FIRST_REST, 0.0, ""
-        self._connection: Connection | None = None
+        self._connection: NatsConnection | None = None
         self._inbox = subjects.new_inbox()
         self._asked: dict[str, _Question] = {}
         self._heard: list[tuple[str, Receive]] = [(f"{self._inbox}.*", self._receive_response)]
@@ -97,7 +97,7 @@ class Link:
                 self.intake.reconnected()
             self._changed(state)
 
-        connection = Connection(self._options, become)
+        connection = NatsConnection(self._options, become)
         await connection.open()
         try:
             for subject, receive in self._heard:
@@ -193,12 +193,12 @@ class Link:
         if self._connection is not None:
             await self._connection.close()
 
-    def _get_open_connection(self) -> Connection:
+    def _get_open_connection(self) -> NatsConnection:
         if self._connection is None or self.state is ConnectionState.CLOSED:
             raise BusConnectionError(f"there is no connection to {self._options.shown}")
         return self._connection
 
-    async def _ensure_connection(self, seconds: float) -> Connection:
+    async def _ensure_connection(self, seconds: float) -> NatsConnection:
         """Return the connection; open one within that time if there is none."""
         if self._connection is not None and self.state is not ConnectionState.CLOSED:
             return self._connection
@@ -223,7 +223,7 @@ class Link:
             ) from None
 
     async def _send_request(
-        self, connection: Connection, message: Mapping[str, Any], timeout: float
+        self, connection: NatsConnection, message: Mapping[str, Any], timeout: float
     ) -> HookExecutionResponse:
         # In this order, NaN becomes the longest time too.
         timeout = min(LONGEST_SECONDS, timeout)

@@ -47,7 +47,7 @@ _BLOCKS: dict[EventName, str] = {
 }
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Effect(msgspec.Struct, frozen=True):
     """What hooks changed, or the result of a call."""
 
     word: Word
@@ -67,26 +67,26 @@ class Fired(msgspec.Struct, frozen=True):
         """Which event it is."""
         return self.fired.event
 
-    def find_changes(self) -> Iterator[Outcome]:
+    def find_changes(self) -> Iterator[Effect]:
         """Yield what its hooks changed for the model or the user; a call has its own result."""
         answer, event, given = self.answer, self.event, self.fired.field
         if answer.context:
-            yield Outcome("added", f"the model reads: {answer.context}")
+            yield Effect("added", f"the model reads: {answer.context}")
         if answer.message:
-            yield Outcome("added", f"a message: {answer.message}")
+            yield Effect("added", f"a message: {answer.message}")
         if event in _BLOCKS and answer.blocked:
-            yield Outcome("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
+            yield Effect("blocked", "the turn ends here" if answer.stopped else _BLOCKS[event])
         elif event is HookEventName.BEFORE_TOOL_SELECTION:
             if answer.stopped:
-                yield Outcome("blocked", "the turn ends here")
+                yield Effect("blocked", "the turn ends here")
             elif answer.tools is not None:
                 available = (self.payload or {}).get("available_tools") or []
                 gone = ", ".join(name for name in available if name not in answer.tools)
-                yield Outcome("restricted", f"the model may not use {gone or 'other tools'}")
+                yield Effect("restricted", f"the model may not use {gone or 'other tools'}")
         elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
-            yield Outcome("rewritten", "the model gets another request")
+            yield Effect("rewritten", "the model gets another request")
         elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
-            yield Outcome("redacted", "only this is shown, and kept in the history")
+            yield Effect("redacted", "only this is shown, and kept in the history")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -95,7 +95,7 @@ class Step(msgspec.Struct, frozen=True):
     says: str
     shows: str
     fired: tuple[Fired, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Effect, ...]
     call: FunctionCall | None = None
 
     @property
@@ -140,9 +140,11 @@ class Watch(DebugLogger):
         session_id: str,
         event: str,
         target: str,
+        actor: Mapping[str, Any] | None = None,
     ) -> None:
         """Log the event first, so that its warnings come first, then pass it on."""
-        super().event(processed, payload, session_id=session_id, event=event, target=target)
+        about = {"session_id": session_id, "event": event, "target": target}
+        super().event(processed, payload, **about, actor=actor)
         self._see(processed, payload)
 
 
@@ -190,19 +192,19 @@ class Recorder:
         verb, thing = describe(done.call)
         error = done.result.error
         if done.result.stop_reason is not None:
-            result = Outcome("blocked", "the turn ends here")
+            result = Effect("blocked", "the turn ends here")
         elif error is None:
             is_rewritten = any(e.answer.tool_input != e.fired.field("tool_input") for e in fired)
             word: Word = "rewritten" if is_rewritten else "allowed"
-            result = Outcome(word, str(done.display or "not shown"))
+            result = Effect(word, str(done.display or "not shown"))
         elif error.type == "tool_not_allowed":
-            result = Outcome("refused", f"{done.call.name} is not among the tools that hooks left")
+            result = Effect("refused", f"{done.call.name} is not among the tools that hooks left")
         elif error.type != BLOCKED_BY_HOOK:
-            result = Outcome("failed", error.message)
+            result = Effect("failed", error.message)
         elif any(each.answer.asks for each in fired):
-            result = Outcome("blocked", "the user is asked, and in this demo says no")
+            result = Effect("blocked", "the user is asked, and in this demo says no")
         else:
-            result = Outcome("blocked", f"{describe_block(done.call)}; the model reads the reason")
+            result = Effect("blocked", f"{describe_block(done.call)}; the model reads the reason")
         self._close_step(f"the model asks to {verb}", thing, [result], done.call)
 
     def show_answer(self, text: str, *, is_last: bool) -> None:
@@ -217,7 +219,7 @@ class Recorder:
         self,
         says: str,
         shows: str = "",
-        results: Sequence[Outcome] = (),
+        results: Sequence[Effect] = (),
         call: FunctionCall | None = None,
     ) -> None:
         fired, self._open = tuple(self._open), []

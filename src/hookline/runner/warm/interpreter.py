@@ -25,7 +25,7 @@ _STATUS_BYTES = 4
 _NOT_INHERITED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 
 
-class Interpreter:
+class InterpreterProcess:
     """A started interpreter; raises OSError if it cannot start or does not report in time."""
 
     def __init__(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from hookline._support.files import Signature, signature
 from hookline.runner.invocation import encode_entries
 from hookline.runner.loop import Loop
-from hookline.runner.warm.interpreter import Interpreter, WarmChild
+from hookline.runner.warm.interpreter import InterpreterProcess, WarmChild
 from hookline.runner.warm.script import PythonScript
 
 # Seconds to wait for a template's thread after the template was killed.
@@ -50,7 +50,7 @@ class Template:
         self._facts = _Facts(script, cwd=cwd, env=self._env)
         # Reentrant, as the garbage collector may end a run at any time, also in here.
         self._lock = threading.RLock()
-        self._interpreter: Interpreter | None = None
+        self._interpreter: InterpreterProcess | None = None
         self._spares: deque[WarmChild] = deque()
         self._waiting: deque[_Turn] = deque()
         self._coming = 0
@@ -204,7 +204,7 @@ class Template:
             # A cancelled call may have returned one.
             self._close_spares()
 
-    def _start_interpreter(self) -> Interpreter:
+    def _start_interpreter(self) -> InterpreterProcess:
         """Start the interpreter and wait until it is ready to fork; raises Unfit."""
         script = self._script
         identity = (script.interpreter, script.interpreter_program, self._cwd, self._variables)
@@ -233,12 +233,12 @@ class Template:
         self._request_forks()
         return interpreter
 
-    def _launch(self, argv: tuple[str, ...], program: str, kind: str) -> Interpreter:
+    def _launch(self, argv: tuple[str, ...], program: str, kind: str) -> InterpreterProcess:
         task = f"{kind}:{self._idle}:{os.getpid()}"
         with self._lock:
             if self._is_retired:
                 raise Unfit("it was told to end")
-            interpreter = Interpreter(argv, program, cwd=self._cwd, env=self._env, task=task)
+            interpreter = InterpreterProcess(argv, program, cwd=self._cwd, env=self._env, task=task)
             self._interpreter = interpreter
         return interpreter
 

@@ -82,13 +82,14 @@ class Call(msgspec.Struct, eq=False):
         """Return True for the same tool with the same arguments; True is not 1 here."""
         return self.name == other.name and encode(self.arguments) == encode(other.arguments)
 
-    def to_server(self, arguments: Json) -> bytes:
-        """Encode the message for the server; raises ValueError for what JSON cannot express."""
+    def to_server(self, arguments: Json) -> Message:
+        """Make the message for the server; raises ValueError for what JSON cannot express."""
         params = self.params
         if arguments is not self.arguments:
             params = {**params, "arguments": arguments}
-        kept = {name: value for name, value in self.fields.items() if value is not None}
-        return encode({**kept, "params": params})
+        fields = {name: value for name, value in self.fields.items() if value is not None}
+        fields["params"] = params
+        return Message(encode(fields), fields)
 
 
 def read_call(message: Message) -> Call | Fault:

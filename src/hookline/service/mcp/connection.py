@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, cast
@@ -33,10 +34,14 @@ class Failed(Exception):
 
 
 class Unreachable(Failed):
-    """The connection could not be made, or broke; trying again may work."""
+    """The connection broke; the server may have read the request."""
 
 
-class Answer:
+class NotSent(Unreachable):
+    """The server cannot have read all of the request, so it has not acted on it."""
+
+
+class HttpAnswer:
     """The answer of a server, its body unread; ``pieces`` can be read once."""
 
     def __init__(self, response: "httpx.Response", name: str, limit: int) -> None:
@@ -102,12 +107,16 @@ class Answer:
                 raise Unreachable(f"{self._name} {_explain(error)}") from error
 
 
-class Connection:
-    """Sends requests to one server; ``limit`` is the most bytes it reads of a body."""
+class Endpoint:
+    """Sends requests to one server; ``limit`` is the most bytes it reads of a body. It
+    ``has_answered`` if the server was there once; ``away_since`` is when it was looked for first
+    and not found, None while it answers."""
 
     def __init__(self, address: Address, *, limit: int) -> None:
         self.name = f"the MCP server at {address.shown}"
         self.limit = limit
+        self.has_answered = False
+        self.away_since: float | None = None
         self._url = address.url
         self._client = _make_client(address)
 
@@ -119,29 +128,39 @@ class Connection:
         data: bytes | None = None,
         *,
         on_sent: Callable[[], None] | None = None,
-    ) -> AsyncIterator[Answer]:
-        """Send a request; ``on_sent`` is called when all of it is on its way. Raises ``Failed``."""
+    ) -> AsyncIterator[HttpAnswer]:
+        """Send a request; ``on_sent`` is called when all of it is on its way. Raises ``Failed``,
+        and ``NotSent`` if it did not get that far."""
         accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
         # Without compression the limit holds for memory too.
         headers = {"accept": accept, "accept-encoding": "identity", **headers}
 
+        started, is_sent = time.monotonic(), False
+
         async def trace(step: str, _: dict[str, Any]) -> None:
-            if on_sent is not None and step.endswith(".send_request_body.complete"):
-                on_sent()
+            nonlocal is_sent
+            if step.endswith(".send_request_body.complete"):
+                is_sent = True
+                if on_sent is not None:
+                    on_sent()
 
         try:
             async with self._client.stream(
                 method, self._url, headers=headers, content=data, extensions={"trace": trace}
             ) as response:
+                self.has_answered, self.away_since = True, None
                 if response.headers.get("content-encoding", "identity").lower() != "identity":
                     raise Failed(
                         f"{self.name} sent a compressed answer, which hookline did not ask for"
                     )
-                answer = Answer(response, self.name, self.limit)
+                answer = HttpAnswer(response, self.name, self.limit)
                 async with aclosing(answer.pieces):
                     yield answer
         except httpx.HTTPError as error:
-            raise Unreachable(f"{self.name} {_explain(error)}") from error
+            if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                self.away_since = self.away_since or started
+            kind = Unreachable if is_sent else NotSent
+            raise kind(f"{self.name} {_explain(error)}") from error
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -10,6 +10,9 @@ import errno
 import os
 import select
 from collections import deque
+from collections.abc import Iterator
+
+from hookline.service.mcp.messages import Fault, Message, read_messages
 
 # Larger than any host sends; a message is in memory a few times while hooks read it.
 MAX_MESSAGE = 64 * 1024 * 1024
@@ -117,6 +120,23 @@ class Lines:
             # If it was closed in the meantime, its number may be in use again.
             if self._fd >= 0:
                 self._unwatch()
+
+
+class MessageReader:
+    """The messages in the lines of a descriptor, those of a batch one by one."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._line: Iterator[Message | Fault] = iter(())
+
+    async def next(self) -> Message | Fault | None:
+        """Return the next message; None after the last. Raises MessageTooLong."""
+        while (message := next(self._line, None)) is None:
+            line = await self._lines.next()
+            if line is None:
+                return None
+            self._line = read_messages(line)
+        return message
 
 
 class Outlet:

@@ -35,6 +35,7 @@ _GUARDED = frozenset({CALL, LIST, INITIALIZE, DISCOVER, CANCELLED, *TASK_RESULTS
 _FIELDS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _BOM = b"\xef\xbb\xbf"
 _BLANKS = " \t\n\r"
+_LINE_ENDS = {ord("\r"): " ", ord("\n"): " "}
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -43,7 +44,7 @@ class Message(msgspec.Struct, frozen=True):
 
     raw: bytes
     fields: Json
-    is_doubled: bool
+    is_doubled: bool = False
 
     @property
     def method(self) -> str | None:
@@ -54,6 +55,11 @@ class Message(msgspec.Struct, frozen=True):
     def id(self) -> Any:
         """The id, or None."""
         return self.fields.get("id")
+
+    @property
+    def key(self) -> Key | None:
+        """The id as a key; None if it has none that can be one."""
+        return key_of(self.id)
 
     @property
     def is_request(self) -> bool:
@@ -81,6 +87,17 @@ class Fault(msgspec.Struct, frozen=True):
     code: int = INVALID_REQUEST
     id: Any = None
     is_response: bool = False
+
+
+def make_message(**fields: Any) -> Message:
+    """Make a message of the proxy's own; raises ValueError for what JSON cannot express."""
+    fields = {"jsonrpc": "2.0", **fields}
+    return Message(encode(fields), fields)
+
+
+def make_error(id: Any, code: int, problem: str) -> Message:
+    """Make the response to a request that failed."""
+    return make_message(id=id, error={"code": code, "message": problem})
 
 
 def read_messages(line: bytes) -> Iterator[Message | Fault]:
@@ -187,9 +204,10 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _read_message(text: str) -> Message | Fault:
-    # Some readers end a line at a carriage return. JSON has them only between tokens, where a blank
-    # means the same.
-    raw = text.replace("\r", " ").rstrip(" ").encode() if "\r" in text else text.encode()
+    # Some readers end a line at a carriage return, and a body over HTTP may have many lines. JSON
+    # has line ends only between tokens, where a blank means the same.
+    has_line_end = "\r" in text or "\n" in text
+    raw = (text.translate(_LINE_ENDS).rstrip(" ") if has_line_end else text).encode()
     reading = _Reading()
     try:
         fields = reading.decode(text)
@@ -202,7 +220,7 @@ def _read_message(text: str) -> Message | Fault:
         problem, code = fault
         id = fields.get("id") if key_of(fields.get("id")) is not None else None
         return Fault(raw, problem, code, id, "method" not in fields)
-    return Message(raw, fields, reading.has_doubled)
+    return Message(raw, fields, is_doubled=reading.has_doubled)
 
 
 def _find_fault(fields: Json, reading: _Reading) -> tuple[str, int] | None:

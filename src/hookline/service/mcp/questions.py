@@ -17,7 +17,7 @@ import msgspec
 from hookline._support.notices import one_line
 from hookline.calls.tool import ConfirmationRequest, Deferred, text_of
 from hookline.service.mcp.calls import Call
-from hookline.service.mcp.messages import Json, Message, encode
+from hookline.service.mcp.messages import CANCELLED, Json, Message, make_message
 from hookline.service.mcp.results import INPUT_REQUIRED, Reply
 
 # The name of our question beside those of the server.
@@ -49,10 +49,10 @@ class _Question(msgspec.Struct, frozen=True):
 
 
 class Questions:
-    """The open questions of one client; ``tell`` sends it a message."""
+    """The open questions of one client; ``send`` sends it a message."""
 
-    def __init__(self, tell: Callable[[bytes], None]) -> None:
-        self._tell = tell
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
         self._prefix = f"hookline-{secrets.token_hex(16)}-"
         self._numbers = count(1)
         self._open: dict[str, asyncio.Future[Message]] = {}
@@ -63,14 +63,12 @@ class Questions:
         """Ask the user with a request; raises RuntimeError if the client answers with an error."""
         id, params = self._make_id(), _describe(request)
         answer = self._open[id] = asyncio.get_running_loop().create_future()
-        fields = {"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params}
-        self._tell(encode(fields))
+        self._send(make_message(id=id, method="elicitation/create", params=params))
         try:
             response = await answer
         except asyncio.CancelledError:
-            cancelled = {"requestId": id, "reason": "the call was cancelled"}
-            fields = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
-            self._tell(encode(fields))
+            params = {"requestId": id, "reason": "the call was cancelled"}
+            self._send(make_message(method=CANCELLED, params=params))
             raise
         finally:
             del self._open[id]
@@ -126,14 +124,14 @@ class Questions:
             return None
         asked = self._deferred.pop(state, None)
         responses = call.params.get("inputResponses")
-        kept = ("inputResponses", "requestState")
-        call.params = {name: value for name, value in call.params.items() if name not in kept}
+        input_keys = ("inputResponses", "requestState")
+        call.params = {name: value for name, value in call.params.items() if name not in input_keys}
         if asked is None or not call.says_the_same_as(asked.call):
             return None
         before = asked.call.params
-        call.params |= {name: before[name] for name in kept if name in before}
-        said = responses.get(CONFIRMATION) if isinstance(responses, dict) else None
-        return Resumed(asked.answered, _is_accepted(said))
+        call.params |= {name: before[name] for name in input_keys if name in before}
+        response = responses.get(CONFIRMATION) if isinstance(responses, dict) else None
+        return Resumed(asked.answered, _is_accepted(response))
 
     def _make_id(self) -> str:
         """Return an id that only the client learns: a server that knew it could have the user

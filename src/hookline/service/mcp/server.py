@@ -2,24 +2,28 @@
 
 from typing import Protocol
 
+from hookline.service.mcp.messages import Fault, Message
+
 
 class ServerGone(Exception):
     """The server takes no more messages; the text says why."""
 
 
 class Server(Protocol):
-    """An MCP server. A message is one JSON-RPC message as JSON, without a newline; order is kept in
-    both directions. ``lost_sessions`` counts the sessions that it forgot: the next one may have
-    other tools."""
+    """An MCP server; the order of messages is kept in both directions."""
 
-    lost_sessions: int
+    @property
+    def lost_sessions(self) -> int:
+        """How many sessions it forgot: the next one may have other tools."""
+        ...
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, message: Message) -> None:
         """Send a message; raises ``ServerGone`` if the server takes no more."""
         ...
 
-    async def receive(self) -> bytes | None:
-        """Return the next message of the server; None after the last."""
+    async def receive(self) -> Message | Fault | None:
+        """Return the next message of the server, or what it sent in place of one; None after the
+        last."""
         ...
 
     async def close(self) -> int:

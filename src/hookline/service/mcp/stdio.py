@@ -13,7 +13,8 @@ from hookline.runner.guard import Guard
 from hookline.runner.invocation import explain_spawn_failure
 from hookline.runner.session import Sessions
 from hookline.runner.spawning import launch, watch_exit
-from hookline.service.mcp.lines import Lines, MessageTooLong, Outlet
+from hookline.service.mcp.lines import Lines, MessageReader, MessageTooLong, Outlet
+from hookline.service.mcp.messages import Fault, Message
 from hookline.service.mcp.server import ServerGone
 
 # Seconds that a server has to end after its input ended, and after SIGTERM; and that processes it
@@ -58,23 +59,24 @@ class StdioServer:
         self._guard = Guard(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
         self._guard.watch(self._pid)
         self._lines = Lines(ours_out)
+        self._messages = MessageReader(self._lines)
         self._outlet = Outlet(ours_in)
         self._code: int | None = None
         # The status from waitpid; None if other code collected it first.
         self._ended: asyncio.Future[int | None] = loop.create_future()
         self._watch = watch_exit(self._pid, loop, self._on_exit)
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, message: Message) -> None:
         """Send a message; raises ServerGone."""
-        self._outlet.write(message)
+        self._outlet.write(message.raw)
         await self._outlet.drain()
         if self._outlet.lost is not None:
             raise ServerGone("the MCP server takes no more messages")
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> Message | Fault | None:
         """Return the next message; raises ServerGone after a line that is too long."""
         try:
-            return await self._lines.next()
+            return await self._messages.next()
         except MessageTooLong as error:
             raise ServerGone(f"the MCP server sent {error}") from None
 

@@ -14,14 +14,14 @@ from hookline._support.nearest import nearest
 from hookline.dialects import list_foreign
 from hookline.errors import UnknownEventError
 from hookline.settings.schema.events import INPUTS, MODEL_MEANINGS, make_output_type
-from hookline.settings.types import Hooks, Settings
+from hookline.settings.types import HooksSection, Settings
 from hookline.wire.events import HookEventName
 from hookline.wire.hooks import KINDS, keys_of
 
 __all__ = [
     "COMMENTS",
     "Field",
-    "Key",
+    "KeyRow",
     "Schema",
     "describe_input",
     "describe_output",
@@ -49,7 +49,7 @@ _TYPE_OF_HOOK = (
 _NAMES = {"boolean": "boolean", "integer": "number", "number": "number", "string": "string"}
 
 
-class Key(NamedTuple):
+class KeyRow(NamedTuple):
     """A key of the settings, for people: ``EVENT``, ``TOOL`` and the like in its path stand for any
     name."""
 
@@ -79,12 +79,12 @@ def settings_schema() -> Schema:
     )
     defs = schema["$defs"]
     # msgspec types cannot describe the values of other keys.
-    kinds = defs["Hooks"]["properties"]["tools"]["anyOf"]
+    kinds = defs["HooksSection"]["properties"]["tools"]["anyOf"]
     (aliases,) = (kind for kind in kinds if kind["type"] == "object")
-    defs["Tools"]["additionalProperties"] = aliases["additionalProperties"]
+    defs["ToolsSection"]["additionalProperties"] = aliases["additionalProperties"]
     for name, component in defs.items():
         # Not in ``hooks``, where such a key would be read as an event.
-        if component.get("additionalProperties") is False and name != Hooks.__name__:
+        if component.get("additionalProperties") is False and name != HooksSection.__name__:
             component["patternProperties"] = {COMMENTS: {}}
     return schema
 
@@ -120,7 +120,7 @@ def write_schema(schema: Schema) -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
-def describe_settings() -> tuple[Key, ...]:
+def describe_settings() -> tuple[KeyRow, ...]:
     """Describe every key of a settings file, in the order of the types."""
     root, defs = _make_components(Settings)
     events = "|".join(HookEventName)
@@ -128,7 +128,7 @@ def describe_settings() -> tuple[Key, ...]:
     for name, hook in KINDS.items():
         for key in keys_of(hook):
             kinds.setdefault(key, []).append(name)
-    found: dict[str, Key] = {}
+    found: dict[str, KeyRow] = {}
     for path, node, is_required in _find_properties(root, defs):
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
         if path in found:
@@ -142,7 +142,7 @@ def describe_settings() -> tuple[Key, ...]:
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
-        found[path] = Key(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
+        found[path] = KeyRow(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
     return tuple(found.values())
 
 

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.service.mcp.events import Event, EventParser, EventTooLarge
+from hookline._support.eventstream import EventReader, EventTooLarge
 
 
 def read(*pieces: bytes, limit: int = 1000) -> list[tuple[str, bytes]]:
-    parser = EventParser(limit)
-    return [(event.kind, event.data) for piece in pieces for event in parser.feed(piece)]
+    """The events of the standard: those with data."""
+    reader = EventReader(limit)
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    return [(event.kind, event.data) for event in events if event.data is not None]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
@@ -59,26 +61,21 @@ def test_an_event_that_is_not_whole_at_the_end_is_none() -> None:
 
 
 def test_an_id_counts_once_its_event_is_whole_also_without_data() -> None:
-    parser = EventParser(100)
-    assert list(parser.feed(b"id: 1\n")) == []
-    assert parser.last_id == ""
-    assert list(parser.feed(b"\n")) == []
-    assert parser.last_id == "1"
-    assert list(parser.feed(b"data: x\n\n")) == [Event("message", b"x")]
-    assert parser.last_id == "1"
-    assert list(parser.feed(b"id: a\0b\ndata:\n\n")) == [Event("message", b"")]
-    assert parser.last_id == "1"
-    assert list(parser.feed(b"id\ndata: y\n\n")) == [Event("message", b"y")]
-    assert parser.last_id == ""
+    reader = EventReader(100)
+    ids = []
+    for piece in (b"id: 1\n", b"\n", b"data: x\n\n", b"id: a\0b\ndata:\n\n", b"id\ndata: y\n\n"):
+        list(reader.feed(piece))
+        ids.append(reader.last_id)
+    assert ids == ["", "1", "1", "1", ""]
 
 
 @pytest.mark.parametrize(
     ("value", "retry"), [(b"250", 250), (b"-1", None), (b"1.5", None), (b"9" * 40, None)]
 )
 def test_retry_has_digits_alone(value: bytes, retry: int | None) -> None:
-    parser = EventParser(100)
-    assert list(parser.feed(b"retry: " + value + b"\n")) == []
-    assert parser.retry == retry
+    reader = EventReader(100)
+    assert list(reader.feed(b"retry: " + value + b"\n")) == []
+    assert reader.retry == retry
 
 
 @pytest.mark.parametrize(
@@ -86,10 +83,10 @@ def test_retry_has_digits_alone(value: bytes, retry: int | None) -> None:
     [b"data: " + b"x" * 50, b"data:\n", b"data: x\n", b": " + b"x" * 50, b"nonsense"],
 )
 def test_what_is_kept_of_a_stream_is_bounded(endless: bytes) -> None:
-    parser = EventParser(1000)
+    reader = EventReader(1000)
     pieces = itertools.repeat(endless, 10_000)
     with pytest.raises(EventTooLarge):
-        list(itertools.chain.from_iterable(map(parser.feed, pieces)))
+        list(itertools.chain.from_iterable(map(reader.feed, pieces)))
 
 
 def test_a_large_event_in_small_pieces_takes_linear_time() -> None:
@@ -125,16 +122,28 @@ def test_an_event_of_exactly_the_limit_is_read_and_one_byte_more_is_not() -> Non
 
 
 def test_the_lines_of_an_event_count_together_and_those_of_the_next_anew() -> None:
-    """What is kept of a line of data is its value and a line end."""
     two = b"data: " + b"x" * 10 + b"\ndata: " + b"y" * 10 + b"\n\n"
-    most = len(b"x" * 10 + b"\n" + b"data: " + b"y" * 10)
-    assert len(read(two, two, two, limit=most)) == 3
-    with pytest.raises(EventTooLarge):
-        read(two, limit=most - 1)
+    assert len(read(two, two, two, limit=len(two) - 2)) == 3
+    with pytest.raises(EventTooLarge, match="more than 32 bytes"):
+        read(two, limit=len(two) - 3)
+
+
+def test_lines_without_data_and_an_end_without_an_empty_line_come_as_they_are() -> None:
+    reader = EventReader(100)
+    pieces = [b'\xef\xbb\xbf{"error":\r\n 1}\r\n\r\n\n: ping\n\n', b"data: 3\ndata: \xff"]
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    assert [(event.data, event.raw) for event in events] == [
+        (None, b'{"error":\r\n 1}\r\n\r\n'),
+        (None, b": ping\n\n"),
+    ]
+    last = reader.end()
+    assert last is not None
+    assert (last.data, last.raw) == ("3\n\ufffd".encode(), b"data: 3\ndata: \xff")
+    assert reader.end() is None
 
 
 @pytest.mark.parametrize(("digits", "retry"), [(9, 999_999_999), (10, None)])
 def test_a_time_to_retry_has_nine_digits_at_most(digits: int, retry: int | None) -> None:
-    parser = EventParser(100)
-    list(parser.feed(b"retry: " + b"9" * digits + b"\n"))
-    assert parser.retry == retry
+    reader = EventReader(100)
+    list(reader.feed(b"retry: " + b"9" * digits + b"\n"))
+    assert reader.retry == retry

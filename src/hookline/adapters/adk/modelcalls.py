@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from hookline.adapters.adk.runs import MARK, AdkModelCall, Run, show_text
 from hookline.adapters.steps import Keep, ModelStep, Replace, Reply, Send, split_json
 from hookline.calls.tool import text_of
-from hookline.translate.genai import GenerateContentParameters
+from hookline.translate.genai import GenerateContentParameters, accept_config
 
 # The tool that a model calls to give a structured answer.
 ANSWER_TOOL = SetModelResponseTool.NAME
@@ -49,9 +49,10 @@ async def open_call(call: AdkModelCall) -> LlmResponse | None:
     assert isinstance(opening, Send)
     request.model = opening.request.model or request.model
     request.contents = opening.request.contents
-    request.config = opening.request.config or request.config
-    if opening.allowed is not None and ANSWER_TOOL in request.tools_dict:
-        _allow_answer(request.config)
+    own = request.config
+    request.config = accept_config(opening.request.config) or own
+    if opening.allowed and ANSWER_TOOL in request.tools_dict:
+        _allow_answer(request.config, own)
     return None
 
 
@@ -173,8 +174,18 @@ def _trace_again(response: LlmResponse) -> None:
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 
 
-def _allow_answer(config: types.GenerateContentConfig) -> None:
-    """Keep the tool of structured answers callable beside those that hooks allow."""
+def _allow_answer(config: types.GenerateContentConfig, own: types.GenerateContentConfig) -> None:
+    """Keep the tool of structured answers declared and callable beside those that hooks allow;
+    ``own`` is the config before the hooks."""
+    declarations = (
+        each
+        for tool in own.tools or ()
+        if isinstance(tool, types.Tool)
+        for each in tool.function_declarations or ()
+        if each.name == ANSWER_TOOL
+    )
+    if config.tools is not own.tools:
+        config.tools = [*(config.tools or ()), types.Tool(function_declarations=[*declarations])]
     chosen = config.tool_config
     calling = chosen and chosen.function_calling_config
     if chosen is not None and calling and calling.allowed_function_names:

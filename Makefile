@@ -148,7 +148,7 @@ $(ADAPTERS)/.dev: pyproject.toml constraints-adapters.txt $(VENV)/.run
 	@echo 'installing the frameworks into $(ADAPTERS)'
 	@$(PIP_ADAPTERS) hatchling setuptools
 	@$(PIP_ADAPTERS) --no-build-isolation mcp \
-	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,http,nats,watch,dev]'
+	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,strands,http,nats,watch,dev]'
 	@touch $@
 
 $(DOCS)/.dev: pyproject.toml constraints-docs.txt $(VENV)/.run

@@ -1,5 +1,6 @@
 """``hookline mcp``: its command line; what it does in between is in tests/service/mcp."""
 
+import json
 import subprocess
 import sys
 
@@ -31,6 +32,9 @@ from tests.service.mcp.processes import SERVER, proxy
         (["--tools", "(", "--", "cat"], "--tools: '(' is not a regular expression"),
         (["--name", "", "--", "cat"], "--name: give the server a name, or leave it out"),
         (["--tools", " ", "--", "cat"], "--tools: name at least one tool, or leave it out"),
+        (["--label", "ada", "--", "cat"], "--label: 'ada' is not a label; write NAME=TEXT"),
+        (["--label", "=ada", "--", "cat"], "--label: '=ada' is not a label; write NAME=TEXT"),
+        (["--label", "a=1", "--label", "a=2", "--", "cat"], "--label: a is given twice"),
         (["--", "no-such-server"], "cannot start 'no-such-server': "),
         (["--", ""], "cannot start '': "),
     ],
@@ -51,6 +55,23 @@ def test_a_url_needs_a_library_that_may_not_be_there(project: Project) -> None:
     done = subprocess.run(argv, cwd=project.path, capture_output=True, text=True, input="")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "hookline: --url needs httpx; run pip install 'hookline[http]'\n"
+
+
+def test_labels_are_in_every_event(project: Project) -> None:
+    keep = command_hook("cat >> events; echo >> events", name="keep")
+    events = ("SessionStart", "BeforeTool", "AfterTool", "SessionEnd")
+    all_hooks = [settings(event, keep)["hooks"] for event in events]
+    project.settings({"hooks": {name: value for each in all_hooks for name, value in each.items()}})
+    with proxy(project.path, "--label", "user=ada", "--label", "note=a=b ") as client:
+        client.initialize()
+        client.call(1, "echo")
+        assert client.leave() == 0
+    lines = (project.path / "events").read_text().splitlines()
+    documents = [json.loads(line) for line in lines if line]
+    assert [document["hook_event_name"] for document in documents] == list(events)
+    for document in documents:
+        assert document["labels"] == {"user": "ada", "note": "a=b "}
+        assert not {"turn_id", "agent"} & document.keys()
 
 
 def test_the_examples_of_its_help_work_beside_a_server(project: Project) -> None:

@@ -36,7 +36,8 @@ What is the same everywhere:
 - A **question** of a hook is asked by ``confirm`` at once, or by the framework: then ``question``
   is set, ``announce`` fires Notification, and ``write_record`` is what the framework's state keeps
   so that the hooks do not run again (``find_record``, ``open(answered=…)``).
-- A **stream** is held back only if ``Send.holds_back``.
+- A **stream** is held back only if ``Send.holds_back``; of any other ``observe`` gets the complete
+  response at its end.
 
 Everything is written once, as coroutines over a ``Face``. A ``blocking`` run's coroutines never
 suspend, so that ``complete`` can run them.
@@ -46,7 +47,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -56,6 +57,7 @@ from hookline.adapters.conversations import Conversation
 from hookline.calls.model import RESPONSE_HIDDEN, ModelCall, ModelGate, ModelOutcome
 from hookline.calls.model import describe_refused_call as describe_refused_call
 from hookline.calls.question import describe_command, tool_notification
+from hookline.calls.streams import STREAM_BROKE
 from hookline.calls.subagent import SubagentGate, make_agent_id
 from hookline.calls.tool import (
     Confirm,
@@ -131,14 +133,19 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     clear_context: bool = False
 
 
-# The run whose tool is running: an agent that the tool starts is its sub-agent.
-_CALLING: ContextVar["RunState | None"] = ContextVar("hookline_calling_run", default=None)
+# The runs whose tools are running, innermost last: an agent that a tool starts is a sub-agent. An
+# agent that has two sets of hooks has two runs.
+_CALLING: ContextVar[tuple["RunState", ...]] = ContextVar("hookline_calling_runs", default=())
 
 
-def outer_run() -> "RunState | None":
-    """Return the run whose tool is running in this context, None if none is."""
-    run = _CALLING.get()
-    return None if run is None or run.is_over else run
+def outer_run(conversation: Conversation | None = None) -> "RunState | None":
+    """Return the run whose tool is running in this context, None if none is; one with the hooks of
+    ``conversation``, if there is one."""
+    runs = [run for run in reversed(_CALLING.get()) if not run.is_over]
+    if conversation is not None:
+        engine = conversation.hooks.view.engine
+        runs.sort(key=lambda run: run.conversation.hooks.view.engine is not engine)
+    return runs[0] if runs else None
 
 
 def make_turn_id() -> str:
@@ -238,6 +245,12 @@ class RunState:
         made with the first event."""
         return self.conversation.face.may_skip(*events, target=target)
 
+    @property
+    def holds_back(self) -> bool:
+        """True if AfterModel hooks may change or reject a response, so that nothing of a stream may
+        be shown before."""
+        return self._view.may_decide(HookEventName.AFTER_MODEL)
+
     def may_skip_model(self) -> bool:
         """True if a model call of this run needs no ``ModelStep`` now."""
         is_due = self.is_ended or self.has_texts
@@ -268,7 +281,10 @@ class RunState:
 
     def end(self, reason: str) -> None:
         """Let no further tool run and no further model be called, also in outer runs."""
-        self.root._stop = reason
+        if self.root is self:
+            self._stop = reason
+        else:
+            self.root.end(reason)
 
     # -- texts for the model
 
@@ -382,11 +398,16 @@ class RunState:
     @contextmanager
     def inside_tool(self) -> Iterator[None]:
         """Make agents that start within sub-agents of this run's agent."""
-        token = _CALLING.set(self)
+        token = self.enter_tool()
         try:
             yield
         finally:
             _CALLING.reset(token)
+
+    def enter_tool(self) -> Token[tuple["RunState", ...]]:
+        """Make agents that start from now on in this context sub-agents of this run's agent, where
+        a framework calls before and after a tool, not around it."""
+        return _CALLING.set((*(run for run in _CALLING.get() if run is not self), self))
 
     def find_refusal(self, name: str) -> str | None:
         """Return why a tool may not run before its hooks are asked, None if it may: hooks have
@@ -521,6 +542,16 @@ class ModelStep:
             return Keep(hidden=hidden, refused=refused)
         return Replace(response=outcome.response, hidden=hidden, refused=refused)
 
+    async def observe(self, response: Any) -> None:
+        """Fire AfterModel with the complete response of a stream that was not held back; None for
+        one that broke, or that the program closed before its end."""
+        if self._run.may_skip(HookEventName.AFTER_MODEL):
+            return
+        if response is None:
+            self._face.warn(STREAM_BROKE)
+        else:
+            await self._get_gate(None).observe(response)
+
     async def end(self, reason: str) -> Reply | SendBack:
         """Return the answer that ends the loop: hooks stopped it while the response was read."""
         return await self._reply(text=reason, stop=reason)
@@ -575,6 +606,11 @@ class ModelStep:
             )
         return None if end.send_back is None else SendBack(text, end.send_back)
 
+    def drop_refused(self, response: Any) -> Any:
+        """Return a response, or a chunk of one, without the calls that tool selection does not
+        allow, where the adapter cannot tell who runs them; the same object if it has none."""
+        return response if self._gate is None else self._gate.refuse_calls(response)
+
     def _find_refused(self, calls: Iterable[str]) -> tuple[str, ...]:
         if self.allowed is None:
             return ()
@@ -593,10 +629,11 @@ class ToolStep:
     """One tool call of a run, around it (``run``) or in two halves (``open``, ``close``).
 
     ``confirm`` asks the user at once, after Notification hooks; if ``defers``, the framework asks,
-    and ``question`` says what. ``read`` turns what the tool returns into a ``ToolResult``.
-    ``deferrals`` are the framework's exceptions that
-    interrupt a call; with ``interrupts`` ``confirm`` raises one, so nobody can be asked about tail
-    calls. ``is_announced`` says that Notification hooks know of the question already.
+    and ``question`` says what. With ``asks_later`` nobody is asked before ``ask``, as the framework
+    checks the input first. ``read`` turns what the tool returns into a ``ToolResult``.
+    ``deferrals`` are the framework's exceptions that interrupt a call; with ``interrupts``
+    ``confirm`` raises one, so nobody can be asked about tail calls. ``is_announced`` says that
+    Notification hooks know of the question already.
     """
 
     def __init__(
@@ -614,6 +651,7 @@ class ToolStep:
         original: Original | None = None,
         interrupts: bool = False,
         is_announced: bool = False,
+        asks_later: bool = False,
         blocking: bool | None = None,
     ) -> None:
         self._run = run
@@ -623,6 +661,7 @@ class ToolStep:
         self._mcp_context, self._read, self._original = mcp_context, read, original
         self._confirm, self._defers, self._deferrals = confirm, defers, deferrals
         self._interrupts, self._is_announced = interrupts, is_announced
+        self._asks_later = asks_later
         self._gate: ToolGate | None = None
         self.question: ConfirmationRequest | None = None
         # The outcome of a call that must not run.
@@ -681,12 +720,37 @@ class ToolStep:
             if gate.refusal.stop_reason is not None:
                 self._run.end(gate.refusal.stop_reason)
             return self._refuse(gate.refusal)
-        if gate.asks and self._defers and self._confirm is None and approved is None:
+        is_put_off = self._asks_later or (self._defers and self._confirm is None)
+        if gate.asks and is_put_off and approved is None:
             before = gate.before
             self.question = ConfirmationRequest(
                 self.name, gate.input, before.reason or "", before.message
             )
         return None
+
+    async def take_up(self) -> None:
+        """Begin with a call that ran where BeforeTool could not fire, so that it can be closed."""
+        self._gate = await self._face.tool_gate(
+            self.name,
+            self.shown_input,
+            mcp_context=self._mcp_context,
+            read=self._read,
+            answered={},
+            call_id=self.call_id,
+        )
+
+    async def ask(self) -> ToolOutcome | None:
+        """Ask ``confirm`` about a call whose question was put off (``asks_later``); return the
+        outcome of a call that must not run, None if it may."""
+        gate = await self._face.tool_gate(
+            self.name,
+            self.shown_input,
+            confirm=None if self._confirm is None else self._ask,
+            deferrals=self._deferrals,
+            answered=self.write_record()["answered"],
+            call_id=self.call_id,
+        )
+        return None if gate.refusal is None else self._refuse(gate.refusal)
 
     def _refuse(self, result: ToolResult) -> ToolOutcome:
         stop = result.stop_reason
@@ -778,10 +842,10 @@ class ToolStep:
     def _get_confirm(self, approved: bool | None) -> Confirm | None:
         if approved is not None:
             return lambda _request: approved
-        if self._confirm is not None:
+        if self._confirm is not None and not self._asks_later:
             return self._ask
-        # The framework asks before it runs the tool.
-        return (lambda _request: True) if self._defers else None
+        # The user is asked before the tool runs.
+        return (lambda _request: True) if self._defers or self._asks_later else None
 
     def _ask(self, request: ConfirmationRequest) -> Any:
         assert self._confirm is not None

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from hookline.cli.screen import Screen
 from hookline.contract import Config
 from hookline.dialects.matcher import Match, compile_matcher
 from hookline.engine.engine import Engine
-from hookline.hooks import Hooks
+from hookline.hooks import Hooks, HookSession
 from hookline.shell.tokens import VARIABLE
 
 if TYPE_CHECKING:
@@ -58,6 +59,12 @@ OPTIONS = (
         "PATTERN",
         "list and allow only the tools whose whole name this matches",
     ),
+    Option(
+        "--label",
+        "NAME=TEXT",
+        "hooks read this in the labels of every event, as user=ada; can be given more than once",
+        again=True,
+    ),
     *STRICTNESS,
     *TRUST,
     *SOURCES,
@@ -81,6 +88,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.name is not None and not options.name.strip():
         raise CommandError("--name: give the server a name, or leave it out")
     headers = dict(_read_header(text) for text in options.header or ())
+    labels = _read_labels(options.label or ())
     allows = None if options.tools is None else _read_pattern(options.tools)
     if sys.stdin is None or sys.stdout is None:
         raise CommandError(
@@ -106,7 +114,8 @@ def run(options: Options, screen: Screen) -> int:
     os.dup2(2, 1)
     try:
         with Hooks.of(Config.of(Engine(project))) as hooks:
-            return run_on_asyncio(_serve(options, command, headers, hooks, allows, wire))
+            session = hooks.session(None, labels=labels)
+            return run_on_asyncio(_serve(options, command, headers, session, allows, wire))
     finally:
         os.dup2(wire, 1)
         os.close(wire)
@@ -116,7 +125,7 @@ async def _serve(
     options: Options,
     command: list[str],
     headers: dict[str, str],
-    hooks: Hooks,
+    hooks: HookSession,
     allows: Match | None,
     wire: int,
 ) -> int:
@@ -176,6 +185,18 @@ def _read_header(text: str) -> tuple[str, str]:
         return os.environ[variable]
 
     return name.strip(), re.sub(VARIABLE, look_up, value.strip())
+
+
+def _read_labels(texts: Sequence[str]) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"--label: {text!r} is not a label; write NAME=TEXT, as user=ada")
+        if name in labels:
+            raise CommandError(f"--label: {name} is given twice; leave one out")
+        labels[name] = value
+    return labels
 
 
 def _read_pattern(text: str) -> Match:

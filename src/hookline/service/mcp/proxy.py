@@ -12,7 +12,7 @@ from typing import Any
 from hookline._support.notices import warn
 from hookline.dialects.matcher import Match
 from hookline.errors import describe
-from hookline.hooks import Face, Hooks
+from hookline.hooks import Face, HookSession
 from hookline.service.mcp.calls import Call, has_no_handshake, read_call
 from hookline.service.mcp.client import McpClient
 from hookline.service.mcp.lines import MessageTooLong
@@ -61,7 +61,7 @@ class Proxy:
 
     def __init__(
         self,
-        hooks: Hooks,
+        hooks: HookSession,
         server: Server,
         client: McpClient,
         *,

@@ -5,7 +5,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from hookline.hooks import Face, Hooks
+from hookline.hooks import Face, HookSession
 from hookline.service.mcp.calls import can_be_asked
 from hookline.service.mcp.client import McpClient
 from hookline.service.mcp.messages import Message, encode
@@ -22,7 +22,7 @@ class ClientSession:
     """A session; it begins with the first request that says so, and ends once."""
 
     def __init__(
-        self, hooks: Hooks, face: Face, tools: ServerTools, requests: OpenRequests
+        self, hooks: HookSession, face: Face, tools: ServerTools, requests: OpenRequests
     ) -> None:
         self._hooks, self._face = hooks, face
         self._tools, self._requests = tools, requests

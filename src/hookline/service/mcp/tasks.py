@@ -7,7 +7,7 @@ refused, and so is a request for the result.
 from typing import Any
 
 from hookline._support.notices import warn
-from hookline.hooks import Hooks
+from hookline.hooks import HookSession
 from hookline.service.mcp.calls import Call
 from hookline.service.mcp.messages import Message, find_variant
 from hookline.service.mcp.results import Reply, refuse
@@ -25,7 +25,7 @@ _NO_LATER_RESULT = (
 class TaskResults:
     """The tasks that the server of one session has begun, as far as hooks need to know them."""
 
-    def __init__(self, hooks: Hooks, tools: ServerTools) -> None:
+    def __init__(self, hooks: HookSession, tools: ServerTools) -> None:
         self._hooks, self._tools = hooks, tools
         # By the id of a task, the tool whose result it will give.
         self._tool_names: dict[str, str] = {}
@@ -65,8 +65,8 @@ class TaskResults:
         if name is not None:
             return self._hooks.may_answer(_AFTER, name)
         # The task may be of any tool.
-        system = self._hooks.config.get_hook_system()
-        if system is None:
+        engine = self._hooks.view.engine
+        if engine.is_off():
             return False
-        hooks = system.get_all_hooks()
-        return self._hooks.may_answer(_AFTER) or any(hook.event is _AFTER for hook in hooks)
+        hooks = engine.registry.get_all_hooks()
+        return engine.may_answer(_AFTER) or any(hook.event is _AFTER for hook in hooks)

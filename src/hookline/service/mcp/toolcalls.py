@@ -8,7 +8,7 @@ from functools import partial
 from hookline._support.notices import warn
 from hookline.calls.question import tool_notification
 from hookline.calls.tool import ConfirmationRequest, FollowingTool, ToolInput
-from hookline.hooks import Face, Hooks
+from hookline.hooks import Face, HookSession
 from hookline.service.mcp.calls import CAPABILITIES, Call, can_be_asked
 from hookline.service.mcp.catalog import Listing
 from hookline.service.mcp.client import McpClient
@@ -70,7 +70,7 @@ class GuardedCalls:
 
     def __init__(
         self,
-        hooks: Hooks,
+        hooks: HookSession,
         face: Face,
         server: Server,
         client: McpClient,

@@ -7,7 +7,7 @@ import msgspec
 
 from hookline._support.notices import warn
 from hookline.dialects.matcher import Match, MatchTimeout
-from hookline.hooks import Hooks
+from hookline.hooks import HookSession
 from hookline.service.mcp.calls import SERVER_INFO
 from hookline.service.mcp.messages import Json
 from hookline.wire.events import HookEventName
@@ -29,7 +29,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class ServerTools:
     """The tools of one server; ``pattern`` says which are allowed, None allows all."""
 
-    def __init__(self, hooks: Hooks, identity: Identity, pattern: Match | None) -> None:
+    def __init__(self, hooks: HookSession, identity: Identity, pattern: Match | None) -> None:
         self._hooks = hooks
         self._identity = identity
         self._pattern = pattern

@@ -26,10 +26,9 @@ from hookline.check.material import (
 from hookline.settings.jsonc import Path, spoken
 from hookline.settings.layers import may_disable
 from hookline.settings.mistakes import find_slip, speak_of
-from hookline.settings.reader import find_disabled_names
+from hookline.settings.reader import find_disabled_names, find_switch_values
 from hookline.settings.schema import COMMENTS, list_foreign_names
 from hookline.settings.types import (
-    SWITCHES,
     Definition,
     HooksSection,
     Settings,
@@ -370,8 +369,8 @@ def check_arguments(checked: Checked) -> Iterator[Finding]:
 def check_switches(checked: Checked) -> Iterator[Finding]:
     """Find files that disable all hooks, and say how many that affects."""
     for file in _list_native_files(checked):
-        for path in SWITCHES:
-            if file.value(path) is not False:
+        for path, is_on in find_switch_values(file.document.value):
+            if is_on:
                 continue
             reached = [site for site in checked.hooks if may_disable(file.source, site.hook)]
             if file.source is HookSource.PROJECT and checked.hooks and not reached:

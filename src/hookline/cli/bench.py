@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +24,7 @@ from hookline.cli.events import (
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
-from hookline.cli.screen import GAP, Column, Row, Screen, count
+from hookline.cli.screen import Column, Row, Screen, count, measure_table
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
@@ -198,7 +198,7 @@ def _show_times(
     across = [["", *fields], *([name, *row] for name, row in zip(found, times, strict=True))]
     down = [*map(list, zip(*across, strict=True))]
     for cells, head, side in ((across, "faint", "name"), (down, "name", "faint")):
-        if _fits(screen, cells):
+        if screen.width is None or measure_table(cells) <= screen.width:
             first, *others = cells
             rows: list[Row] = [("", *((title, head) for title in first[1:]), "")]
             rows += [((title, side), *row, "") for title, *row in others]
@@ -225,11 +225,6 @@ def _show_times(
 
 def _show_time(milliseconds: float) -> str:
     return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:.0f} ms"
-
-
-def _fits(screen: Screen, cells: Sequence[Sequence[str]]) -> bool:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return screen.width is None or sum(widths) + GAP * len(widths) <= screen.width
 
 
 def _find_entry(project: Project, options: Options, screen: Screen) -> HookRegistryEntry:

@@ -13,15 +13,8 @@ from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, r
 from hookline.cli.screen import Screen, shown_path, shown_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.settings.edit import (
-    Place,
-    Switch,
-    enable,
-    project_place,
-    read_switches,
-    switch_of,
-    user_place,
-)
+from hookline.settings.edit import Place, enable, project_place, user_place
+from hookline.settings.layers import Switch, find_switch
 from hookline.wire.hooks import HookSource
 
 NAME = Option("name", "NAME", "the name of the hook; hookline list shows them all")
@@ -80,7 +73,7 @@ def run(options: Options, screen: Screen) -> int:
             screen.line("it runs after you trust the project's hooks with `hookline trust`")
     if not off:
         return 0
-    switch = switch_of(off[0], after.switches)
+    switch = find_switch(off[0].hook, after.switches)
     why = "`hookline list` shows its state"
     if switch is not None:
         where = shown_place(switch.file, switch.line)
@@ -101,10 +94,9 @@ def run(options: Options, screen: Screen) -> int:
 def find_named(options: Options) -> Named:
     """The hooks of the name as the settings are now, perhaps none."""
     project = Project.load(options.cwd, **find_sources(options))
-    entries = tuple(e for e in project.get_settings().entries if e.name == options.name)
-    project_dir = project.project_dir
-    switches = read_switches(project.sources)
-    return Named(project_dir, options.name, entries, switches)
+    settings = project.get_settings()
+    entries = tuple(entry for entry in settings.entries if entry.name == options.name)
+    return Named(project.project_dir, options.name, entries, settings.switches)
 
 
 def find_place(options: Options, named: Named) -> Place:
@@ -142,7 +134,7 @@ def show_document(screen: Screen, named: Named, *, changed: Sequence[str]) -> No
     """The document of ``--json``: the hooks as they are now, and the files that were changed."""
     hooks: list[dict[str, Any]] = []
     for entry in named.entries:
-        switch = None if entry.enabled else switch_of(entry, named.switches)
+        switch = None if entry.enabled else find_switch(entry.hook, named.switches)
         hooks.append(
             {
                 "event": entry.event.value,
@@ -151,7 +143,7 @@ def show_document(screen: Screen, named: Named, *, changed: Sequence[str]) -> No
                 "line": entry.line,
                 "enabled": entry.enabled,
                 "managed": entry.hook.managed,
-                "disabled_by": None if switch is None else switch.described(),
+                "disabled_by": None if switch is None else switch.describe(),
             }
         )
     screen.document({"name": named.name, "changed": list(changed), "hooks": hooks})

@@ -257,6 +257,17 @@ def width_of(text: str) -> int:
     )
 
 
+def measure_columns(rows: Iterable[Row]) -> list[int]:
+    """How wide each column of a table is, without the gap behind it."""
+    columns = zip(*rows, strict=True)
+    return [max(width_of(_make_piece(cell)[0]) for cell in column) for column in columns]
+
+
+def measure_table(rows: Iterable[Row]) -> int:
+    """How wide a table is, with the gap behind each column."""
+    return sum(width + GAP for width in measure_columns(rows))
+
+
 def head(text: str, width: int) -> str:
     """As much of the text as fits, one character at least."""
     used = 0

@@ -160,9 +160,6 @@ class ForeignDialect(Dialect, Protocol):
     # ``hookline.agent`` fires and other agents fire as far as they know of them.
     fired_by_all: frozenset[str]
     fired_by_some: frozenset[str]
-    # The settings keys that switch all its hooks off, and all but the system's.
-    off_key: str
-    only_managed_key: str
 
     @property
     def hook_keys(self) -> frozenset[str]:

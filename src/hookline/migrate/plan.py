@@ -14,12 +14,12 @@ from hookline.dialects.claude.events import EVENT_NAMES
 from hookline.settings.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.settings.jsonc import Document, Path, spoken, value_at
 from hookline.settings.reader import (
-    SWITCHES,
     Origin,
     find_dialect,
     find_disabled_names,
     find_project_dir,
     find_settings_files,
+    find_switch_values,
     parse_hooks,
 )
 from hookline.wire.events import HookEventName
@@ -186,8 +186,8 @@ def migrate_file(document: Document, file: str) -> Migrated:
         kind = Kind.REFUSED if problem.skipped else Kind.NOTE
         at = problem.line or 1, problem.column or 1
         findings.append(Remark(kind, file, *at, problem.text))
-    for path in SWITCHES:
-        if value_at(document.value, path) is False:
+    for path, is_on in find_switch_values(document.value):
+        if not is_on:
             message = f"{spoken(path)} is false, so hooks stay disabled; set it to true to run them"
             findings.append(Remark(Kind.NOTE, file, *document.place(path), message))
     disabled = dict.fromkeys(name for _, name in find_disabled_names(document.value))

@@ -1,12 +1,12 @@
 """Changes settings files and leaves the rest of their text alone: comments, order and layout stay.
 
 One writer at a time; the former content stays in place or in a copy. A file of another agent is
-read like our own, to find what in it switches hooks off, and never written.
+never written.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from typing import Any, TypeAlias
@@ -16,23 +16,18 @@ import msgspec
 from hookline._support.files import write_atomically
 from hookline._support.places import user_config_dir
 from hookline._support.problem import Problem
-from hookline.dialects import ROWS, load_foreign
+from hookline.dialects import ROWS
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
-from hookline.settings.layers import may_disable
 from hookline.settings.reader import (
     DISABLED_NAMES,
-    SWITCHES,
-    HookRegistryEntry,
     Origin,
-    SettingsFile,
     SettingsFileError,
     find_dialect,
-    find_disabled_names,
     read_settings_file,
 )
 from hookline.wire import codec
-from hookline.wire.hooks import LAYER_ORDER, HookSource
+from hookline.wire.hooks import HookSource
 
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
@@ -308,21 +303,6 @@ def without(text: str, path: Path, item: str) -> str:
             text = text[: empty.start()] + "[]" + text[empty.end() :]
 
 
-class Switch(msgspec.Struct, frozen=True):
-    """A setting that switches off the hooks of a name, or without a name all hooks; one of
-    another dialect's settings switches off all hooks of that dialect."""
-
-    source: HookSource
-    file: str
-    line: int
-    name: str | None
-    is_foreign: bool = False
-
-    def described(self) -> dict[str, Any]:
-        """Its layer and place, for a document."""
-        return {"source": self.source.value, "file": self.file, "line": self.line}
-
-
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a switch is written: its layer, the file, and all files of ours that may have it."""
 
@@ -359,62 +339,6 @@ def project_place(project_dir: str) -> Place:
     file = os.path.join(project_dir, ".hookline", "settings.local.json")
     refuse_way_out(file, project_dir)
     return Place(source=HookSource.PROJECT, file=file, own_files=(file,))
-
-
-def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
-    """Every setting that switches hooks off, highest priority first; skips unreadable files."""
-    switches: list[Switch] = []
-    decided, decided_foreign = set[HookSource](), set[HookSource]()
-    for file in files:
-        try:
-            found = read_settings_file(file.path)
-        except SettingsFileError:
-            continue
-        if found is None:
-            continue
-        _, document = found
-        if file.dialect in ROWS:
-            switches += _read_foreign_switches(file, document, decided_foreign)
-            continue
-        off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
-        said = {path: value_at(document.value, path) for path in SWITCHES}
-        said = {path: word for path, word in said.items() if isinstance(word, bool)}
-        # Among the files of a layer the first that says anything about all hooks counts.
-        if said and file.source not in decided:
-            decided.add(file.source)
-            off += [(path, None) for path, word in said.items() if not word][:1]
-        for path, name in off:
-            switches.append(Switch(file.source, file.path, document.place(path)[0], name))
-    return tuple(switches)
-
-
-def _read_foreign_switches(
-    file: SettingsFile, document: Document, decided: set[HookSource]
-) -> Iterator[Switch]:
-    """The switches in a file of another dialect; the first file of a layer that has one counts."""
-    dialect = load_foreign(file.dialect)
-    keys = [dialect.off_key]
-    keys += [dialect.only_managed_key] if file.source is HookSource.SYSTEM else []
-    for key in keys:
-        value = value_at(document.value, (key,))
-        if key == dialect.off_key and isinstance(value, bool):
-            if file.source in decided:
-                continue
-            decided.add(file.source)
-        if value is True:
-            yield Switch(file.source, file.path, document.place((key,))[0], None, is_foreign=True)
-
-
-def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
-    """The switch that keeps a hook off: that of the most trusted layer."""
-    is_foreign = entry.hook.dialect in ROWS
-    fitting = [
-        switch
-        for switch in switches
-        if switch.name in (None, entry.name) and (is_foreign or not switch.is_foreign)
-        if may_disable(switch.source, entry.hook)
-    ]
-    return max(fitting, key=lambda switch: LAYER_ORDER[switch.source], default=None)
 
 
 def disable(place: Place, name: str) -> Updated:

@@ -31,9 +31,11 @@ from hookline.settings.layers import (
     GivenTrust,
     HookRegistryEntry,
     Layer,
+    Plugin,
     ProjectTrust,
     Required,
     SettingsFile,
+    Switch,
     Switches,
     combine,
     find_demands,
@@ -93,6 +95,7 @@ __all__ = [
     "find_foreign_files",
     "find_project_dir",
     "find_settings_files",
+    "find_switch_values",
     "find_tools",
     "is_foreign_file",
     "keep_one_of_each",
@@ -284,6 +287,14 @@ def is_foreign_file(path: str) -> bool:
 
 def _join_each(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
+
+
+def find_switch_values(value: Any) -> Iterator[tuple[Path, bool]]:
+    """What a settings object says about all hooks: the path to each word, and whether they run."""
+    for path in SWITCHES:
+        is_on = value_at(value, path)
+        if isinstance(is_on, bool):
+            yield path, is_on
 
 
 def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
@@ -722,9 +733,11 @@ def _name_kind(value: object) -> str:
 
 
 class SettingsReader:
-    """Reads the same files again and again; a broken file keeps its last good content. The host's
-    ``tools`` are for matchers that use other names for them. If ``texts`` is given, each file that
-    was read is put into it."""
+    """Reads the same files and plugins again and again; a broken one keeps its last good content.
+
+    The host's ``tools`` are for matchers that use other names for them. If ``texts`` is given, each
+    file that was read is put into it.
+    """
 
     def __init__(
         self,
@@ -736,7 +749,8 @@ class SettingsReader:
         self.files = tuple(files)
         self._tools = tools
         self._texts = texts
-        self._last_good: dict[str, Layer] = {}
+        # By the path of a file, or of a plugin's folder.
+        self._last_good: dict[str, tuple[Layer, ...]] = {}
 
     def read(self) -> list[Layer]:
         """Read a layer from each file that exists, highest priority first; raises OSError if the
@@ -748,11 +762,11 @@ class SettingsReader:
         try:
             found = read_settings_file(file.path)
         except SettingsFileError as error:
-            kept = self._last_good.get(file.path)
-            done = "its last good version stays in force" if kept else "the file was skipped"
-            done += ", the other settings still apply"
-            problem = msgspec.structs.replace(error.problem, consequence=done)
-            layer = kept or Layer(source=file.source)
+            former = self._recall(file.path, file.source)
+            fate = "its last good version stays in force" if former else "the file was skipped"
+            consequence = f"{fate}, the other settings still apply"
+            problem = msgspec.structs.replace(error.problem, consequence=consequence)
+            layer = former[0] if former else Layer(source=file.source)
             return msgspec.structs.replace(layer, problems=(problem,))
         self._last_good.pop(file.path, None)
         if found is None:
@@ -761,8 +775,26 @@ class SettingsReader:
             self._texts[file.path] = found
         value, document = found[1].value, found[1]
         layer = read_layer(value, file.source, file.path, document, file.dialect, tools=self._tools)
-        self._last_good[file.path] = layer
+        self._last_good[file.path] = (layer,)
         return layer
+
+    def read_plugin(self, folder: str, source: HookSource, place: Problem) -> Plugin:
+        """Read a plugin's folder for the layer that names it at ``place``; its problems are in a
+        layer of their own."""
+        dialect = load_foreign(PLUGINS)
+        root = dialect.find_plugin_root(folder)
+        plugin = dialect.read_plugin(folder, source, place, self._tools)
+        if not plugin.problems:
+            self._last_good[root] = plugin.layers
+            return plugin
+        layers = self._recall(root, source) or plugin.layers
+        layers += (Layer(source=source, problems=plugin.problems),)
+        return msgspec.structs.replace(plugin, layers=layers)
+
+    def _recall(self, path: str, source: HookSource) -> tuple[Layer, ...]:
+        """The last good content of a file or a plugin, if it was read for the same layer."""
+        former = self._last_good.get(path, ())
+        return former if former and former[0].source is source else ()
 
 
 def read_layer(
@@ -788,19 +820,12 @@ def read_layer(
     reader.problems += origin.duplicate_keys()
     # What is no object is reported with the hooks and the tools in it.
     raw_hooks, raw_tools = value.get("hooks"), value.get("tools")
-    hooks, of_tools = HooksSection(), ToolsSection()
+    hooks = HooksSection()
     if isinstance(raw_hooks, Mapping):
         known = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
         hooks = reader.read(HooksSection, known, ("hooks",))
     if isinstance(raw_tools, Mapping):
-        of_tools = reader.read(ToolsSection, raw_tools, ("tools",))
-    config = settings.hooks_config
-    switches = [settings.enable_hooks, hooks.enabled, of_tools.enable_hooks]
-    disabled = hooks.disabled
-    if config is not msgspec.UNSET:
-        switches.append(config.enabled)
-        disabled += config.disabled
-    set_switches = [switch for switch in switches if switch is not msgspec.UNSET]
+        reader.read(ToolsSection, raw_tools, ("tools",))
     security = settings.security or Security()
     hookline = settings.hookline
     trace = hookline.trace if hookline is not msgspec.UNSET else msgspec.UNSET
@@ -813,8 +838,7 @@ def read_layer(
     return Layer(
         source=source,
         entries=parsed.entries,
-        enabled=all(set_switches) if set_switches else None,
-        disabled=disabled,
+        switches=tuple(_read_switches(value, source, origin)),
         strict=settings.strict,
         required=hooks.required,
         redaction=security.environment_variable_redaction or None,
@@ -830,6 +854,19 @@ def read_layer(
         private_hosts=security.private_hook_hosts,
         problems=(*reader.problems, *parsed.problems),
     )
+
+
+def _read_switches(
+    value: Mapping[str, Any], source: HookSource, origin: Origin
+) -> Iterator[Switch]:
+    """The names that a settings object disables, and its word about all hooks: off, if it has two
+    that differ."""
+    for path, name in find_disabled_names(value):
+        yield Switch(source=source, file=origin.label, line=origin.line(path), name=name)
+    whole = min(find_switch_values(value), key=lambda each: each[1], default=None)
+    if whole is not None:
+        path, is_on = whole
+        yield Switch(source=source, file=origin.label, line=origin.line(path), is_on=is_on)
 
 
 def _read_tools(
@@ -863,9 +900,7 @@ def _read_tools(
                 raise msgspec.ValidationError
             alias = reader.read(ToolNames, {"name": raw} if isinstance(raw, str) else raw, at)
         except msgspec.ValidationError:
-            title = ROWS[PLUGINS].title
-            message = f'must be the name of a tool of {title}\'s, or an object with its "name"'
-            reader.report(at, "bad-field", message, _IGNORED)
+            reader.report(at, "bad-field", f"must be {ToolNames.must}", _IGNORED)
             continue
         written = msgspec.to_builtins(alias)
         if alias.fields:

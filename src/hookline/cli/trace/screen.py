@@ -17,6 +17,8 @@ from hookline.cli.screen import (
     count,
     cut,
     diff,
+    measure_columns,
+    measure_table,
     printable,
     width_of,
 )
@@ -183,29 +185,23 @@ def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
         blocked: Span = (str(row.blocks), "" if row.blocks else "faint")
         table.append([str(row.runs), *times, failed, blocked])
 
-    def width_of_numbers() -> int:
-        columns = zip(*table, strict=True)
-        return sum(max(width_of(_get_text(cell)) for cell in column) + GAP for column in columns)
-
     longest = min(max(width_of(_show_name(row.hook)) for row in rows), _USUAL_HOOKS)
     for title in _SPARED_TIMES:
-        if screen.width is not None and width_of_numbers() + longest > screen.width:
+        if screen.width is not None and measure_table(table) + longest > screen.width:
             place = titles.index(title)
             del titles[place]
             for cells in table:
                 del cells[place]
     kinds: list[Column] = ["right"] * len(titles)
-    if screen.width is None or width_of_numbers() + longest <= screen.width:
-        room = screen.width and screen.width - width_of_numbers()
+    if screen.width is None or measure_table(table) + longest <= screen.width:
+        room = screen.width and screen.width - measure_table(table)
         names = (cut(_show_name(row.hook), room) if room else row.hook for row in rows)
         hooks: list[Span] = [("hook", "faint"), *((name, "name") for name in names)]
         screen.table(
             [[*cells, hook] for cells, hook in zip(table, hooks, strict=True)], kinds, indent=0
         )
         return
-    widths = [
-        max(width_of(_get_text(cell)) for cell in column) for column in zip(*table, strict=True)
-    ]
+    widths = measure_columns(table)
 
     def show_numbers(cells: Sequence[Span]) -> None:
         spans: list[Span] = []

@@ -99,8 +99,6 @@ class ClaudeDialect:
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     fired_by_all = frozenset({"PermissionRequest"})
     fired_by_some = frozenset({"SubagentStart", "SubagentStop", "PostCompact", "StopFailure"})
-    off_key = "disableAllHooks"
-    only_managed_key = "allowManagedHooksOnly"
     env_file = "CLAUDE_ENV_FILE"
     env_file_events = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 

@@ -7,7 +7,7 @@ would open what the hook guards.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -25,7 +25,14 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin, Plugin
+from hookline.settings.layers import (
+    DeclaredTool,
+    HookRegistryEntry,
+    Layer,
+    NamedPlugin,
+    Plugin,
+    Switch,
+)
 from hookline.settings.reader import ObjectReader, Origin, parse_hooks
 from hookline.settings.types import Section
 from hookline.wire.hooks import (
@@ -117,12 +124,11 @@ class ClaudeSettings(Section, frozen=True, kw_only=True):
 
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; with
-    ``only_managed`` only the system's hooks run. ``urls`` are patterns of the only URLs that http
-    hooks may call, ``header_env`` the only variables that their headers may name, None for all."""
+    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; ``urls`` are
+    patterns of the only URLs that http hooks may call, ``header_env`` the only variables that their
+    headers may name, None for all."""
 
     env: Mapping[str, str] = {}
-    only_managed: bool = False
     urls: tuple[str, ...] | None = None
     header_env: tuple[str, ...] | None = None
 
@@ -148,7 +154,6 @@ def read_claude_layer(
     rules = ClaudeRules(
         # Those of OpenTelemetry are for Claude Code itself, and kept from its hooks.
         env={name: settings.env[name] for name in settings.env if not name.startswith("OTEL_")},
-        only_managed=source is HookSource.SYSTEM and settings.allow_managed_hooks_only,
         urls=find_list("allowedHttpHookUrls", settings.allowed_http_hook_urls),
         header_env=find_list("httpHookAllowedEnvVars", settings.http_hook_allowed_env_vars),
     )
@@ -163,15 +168,28 @@ def read_claude_layer(
     if source is HookSource.SYSTEM:
         managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
         entries = tuple(map(_replace_hook, entries, managed))
-    is_off = settings.disable_all_hooks
     return Layer(
         source=source,
         entries=entries,
-        enabled=None if is_off is UNSET else not is_off,
+        switches=tuple(_list_switches(settings, source, origin)),
         rules=rules,
         plugins=_find_installed(settings, reader) if source is HookSource.USER else (),
         problems=(*reader.problems, *parsed.problems),
     )
+
+
+def _list_switches(
+    settings: ClaudeSettings, source: HookSource, origin: Origin
+) -> Iterator[Switch]:
+    """List what a file says about all of Claude Code's hooks, and about all but the system's."""
+    is_off, only_managed = settings.disable_all_hooks, settings.allow_managed_hooks_only
+    switch = Switch(source=source, file=origin.label, line=None, is_foreign=True)
+    replace = msgspec.structs.replace
+    if is_off is not UNSET:
+        yield replace(switch, line=origin.line(("disableAllHooks",)), is_on=not is_off)
+    if only_managed and source is HookSource.SYSTEM:
+        line = origin.line(("allowManagedHooksOnly",))
+        yield replace(switch, line=line, spares_system=True)
 
 
 def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[NamedPlugin, ...]:

@@ -146,8 +146,8 @@ def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     except MatchTimeout:
         return True
     dialect = load_foreign(site.file.dialect.name)
-    named = (dialect.names_of_tool(host, checked.tools) for host in picked)
-    return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in named)
+    names_of_hosts = (dialect.names_of_tool(host, checked.tools) for host in picked)
+    return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in names_of_hosts)
 
 
 def check_switches(checked: Checked) -> Iterator[Finding]:

@@ -144,15 +144,20 @@ def _judge_tools(
     for word in words:
         if word.startswith("mcp__") and split_mcp_name(word) is None:
             what = f"no tool is called {word!r}: a list has whole names"
-            meant = f"{word.rstrip('_')}__.*"
-            return Verdict("matcher-tool", Severity.WARNING, what, f"write {meant}")
+            correction = f"{word.rstrip('_')}__.*"
+            return Verdict("matcher-tool", Severity.WARNING, what, f"write {correction}")
     if any(does_match(matches, host) for host in (*tools, *checked.declared)):
         # One name may be misspelt beside good ones.
         for word in (word for word in words if word not in known and "mcp" not in word):
             one = only_one(word, known)
             if one is not None:
-                what, meant = f"no known tool is called {word!r}", replace_word(text, word, one)
-                return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+                what, correction = (
+                    f"no known tool is called {word!r}",
+                    replace_word(text, word, one),
+                )
+                return Verdict(
+                    "matcher-tool", Severity.WARNING, what, did_you_mean([one]), correction
+                )
         return None
     if "mcp" in text:
         return None
@@ -169,6 +174,6 @@ def _judge_tools(
         if one is not None:
             slip = "case counts" if one.lower() == word.lower() else "a typing error"
             what = f"{text!r} matches no declared tool ({slip}?)"
-            meant = replace_word(text, word, one)
-            return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+            correction = replace_word(text, word, one)
+            return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), correction)
     return None

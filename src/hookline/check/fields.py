@@ -213,7 +213,7 @@ def _check_keys(
             remedy = slip.remedy
             what = f"{name!r} {slip.message}, so {slip.consequence}"
             if slip.is_here:
-                rule, fixes = "unknown-key", file.rename_key(here, slip.meant)
+                rule, fixes = "unknown-key", file.rename_key(here, slip.target)
         elif name in misplaced:
             rule, severity = "misplaced-key", Severity.WARNING
             what, remedy = misplaced[name]
@@ -225,12 +225,12 @@ def _check_keys(
             rule = "unknown-key"
             what = f"{name!r} is not a key of {speak_of(kind)} and has no effect"
             severity = Severity.WARNING
-            one, asked = only_one(name, known), ask_which(name, known)
-            remedy = asked or f"the keys are {', '.join(sorted(known))}"
+            one, question = only_one(name, known), ask_which(name, known)
+            remedy = question or f"the keys are {', '.join(sorted(known))}"
             fixes = file.rename_key(here, one) if one else ()
             if one and (declared := keys_of(kind).get(one)) and declared.rules.loss:
                 severity = Severity.ERROR
-            elif not asked and file.is_claude:
+            elif not question and file.is_claude:
                 # Claude Code's files have keys for other programs too.
                 severity = Severity.HINT
         yield file.finding(rule, severity, here, what, remedy, at_key=True, fixes=fixes, **about)
@@ -266,13 +266,13 @@ def check_types(checked: Checked) -> Iterator[Finding]:
 def check_failure_words(checked: Checked) -> Iterator[Finding]:
     """Find hooks whose ``onFailure`` is not a known word, so that they fail open."""
     for raw in (raw for file in checked.files for raw in find_raw_hooks(file)):
-        said, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
-        if "onFailure" not in raw.config or (isinstance(said, str) and said in words):
+        value, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
+        if "onFailure" not in raw.config or (isinstance(value, str) and value in words):
             continue
-        one = only_one(said, words) if isinstance(said, str) else None
+        one = only_one(value, words) if isinstance(value, str) else None
         at = (*raw.path, "onFailure")
-        shown = codec.encode(said).decode(errors="replace")
-        what = f"onFailure cannot be {shown}, so a failure of the hook lets the agent go on"
+        quoted = codec.encode(value).decode(errors="replace")
+        what = f"onFailure cannot be {quoted}, so a failure of the hook lets the agent go on"
         remedy = "write " + " or ".join(f'"{word}"' for word in ([one] if one else words))
         fixes = raw.file.replace_value(at, one) if one else ()
         yield raw.file.finding(
@@ -315,11 +315,11 @@ def check_environments(checked: Checked) -> Iterator[Finding]:
     """Find variables that get another value than it looks like, or that a shell cannot read."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="", hook_state="")
     for site in checked.commands:
-        written = site.raw.config.get("env")
+        raw_env = site.raw.config.get("env")
         # A hook of Claude Code's also gets the variables of its settings.
-        named = written if isinstance(written, Mapping) else {}
+        own_env = raw_env if isinstance(raw_env, Mapping) else {}
         for name, value in site.hook.env.items():
-            if name not in named:
+            if name not in own_env:
                 continue
             if not re.fullmatch(NAME, name):
                 what = f"no shell can read a variable called {name!r}"
@@ -388,16 +388,16 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
     """Find names in the list of disabled hooks that disable no hook."""
     for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
-            named = [site for site in checked.hooks if site.hook.name == name]
-            if any(may_disable(file.source, site.hook) for site in named):
+            namesakes = [site for site in checked.hooks if site.hook.name == name]
+            if any(may_disable(file.source, site.hook) for site in namesakes):
                 continue
             fixes: tuple[Fix, ...] = ()
             rule, severity = "disables-others", Severity.WARNING
-            if named and named[0].hook.managed:
+            if namesakes and namesakes[0].hook.managed:
                 what = f"the system's settings manage {name!r}, so this cannot disable it"
                 remedy = "ask the administrator of this machine"
-            elif named:
-                whose = named[0].hook.source.value
+            elif namesakes:
+                whose = namesakes[0].hook.source.value
                 what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:

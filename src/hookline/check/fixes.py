@@ -49,11 +49,11 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
             for fix in finding.fixes:
                 by_file.setdefault(fix.file, []).append(fix)
     settings = {file.path: file for file in checked.files}
-    made: list[FileChange] = []
+    file_changes: list[FileChange] = []
     for path, fixes in by_file.items():
         new = next((fix for fix in fixes if isinstance(fix, NewScript)), None)
         if new is not None:
-            made.append(FileChange(path, False, b"", new.text.encode(), 0, 0o755))
+            file_changes.append(FileChange(path, False, b"", new.text.encode(), 0, 0o755))
             continue
         try:
             before = read_bounded(path, _MOST_READ)
@@ -72,16 +72,16 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
             # Everyone who may read it may run it, and always the owner.
             mode_after = mode | ((mode & 0o444) >> 2) | 0o100
         if (before, mode) != (after, mode_after):
-            made.append(FileChange(path, path in settings, before, after, mode, mode_after))
-    return made
+            file_changes.append(FileChange(path, path in settings, before, after, mode, mode_after))
+    return file_changes
 
 
 def _edit_settings(file: CheckedFile, edits: list[Replace]) -> bytes:
-    text, done = file.document.text, len(file.document.text) + 1
+    text, last_start = file.document.text, len(file.document.text) + 1
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         # An edit that overlaps another is left for the next round.
-        if edit.end < done:
-            text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
+        if edit.end < last_start:
+            text, last_start = text[: edit.start] + edit.text + text[edit.end :], edit.start
     try:
         parse(text)
     except JsoncError as error:

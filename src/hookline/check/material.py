@@ -217,7 +217,7 @@ def read(
         from hookline.dialects.claude.settings import make_tools
         from hookline.dialects.claude.skills import find_unrun_hooks
 
-        tools, refused = make_tools(found.layers, given=None, of_project=find_tools(found.layers))
+        tools, refused = make_tools(found.layers, of_code=None, of_project=find_tools(found.layers))
         sources.share_tools(tools)
         problems += refused
         problems += find_unrun_hooks(
@@ -242,8 +242,10 @@ def read(
                 of_plugin = CheckedFile(path, source, DIALECTS["claude"], *read_again)
                 of_plugin = msgspec.structs.replace(of_plugin, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
-    asked = {file.path for file in sources.files}
-    unread = () if found.foreign is False else (f.path for f in claude_files if f.path not in asked)
+    read_paths = {file.path for file in sources.files}
+    unread = (
+        () if found.foreign is False else (f.path for f in claude_files if f.path not in read_paths)
+    )
     return Checked(
         files=tuple(checked),
         hooks=tuple(_find_sites(checked, settings.entries)),
@@ -268,30 +270,30 @@ def _find_sites(
         registered.setdefault(entry.file, deque()).append(entry)
     for file in files:
         left = registered.get(file.path, deque())
-        for written in find_raw_hooks(file):
-            if left and _is_read_as(written, left[0]):
+        for raw in find_raw_hooks(file):
+            if left and _is_read_as(raw, left[0]):
                 entry = left.popleft()
                 hook = entry.hook
                 if isinstance(hook, CommandHook):
-                    yield CommandSite(written, entry, hook)
+                    yield CommandSite(raw, entry, hook)
                 else:
-                    yield HookSite(written, entry, hook)
+                    yield HookSite(raw, entry, hook)
 
 
-def _is_read_as(written: RawHook, entry: HookRegistryEntry) -> bool:
-    hook, config = entry.hook, written.config
-    said: object = None
+def _is_read_as(raw: RawHook, entry: HookRegistryEntry) -> bool:
+    hook, config = entry.hook, raw.config
+    is_same: object = None
     if isinstance(hook, CommandHook):
-        said = config.get("command") == hook.command
+        is_same = config.get("command") == hook.command
     elif isinstance(hook, HttpHook):
-        said = str(config.get("url")).strip() == hook.url.strip()
+        is_same = str(config.get("url")).strip() == hook.url.strip()
     elif isinstance(hook, PromptHook):
-        said = config.get("prompt") == hook.prompt
+        is_same = config.get("prompt") == hook.prompt
     return (
-        bool(said)
+        bool(is_same)
         and config.get("type") == hook.type
-        and written.file.dialect.event_for(written.key) is entry.event
-        and written.file.document.place(written.path)[0] == entry.line
+        and raw.file.dialect.event_for(raw.key) is entry.event
+        and raw.file.document.place(raw.path)[0] == entry.line
     )
 
 

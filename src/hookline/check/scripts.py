@@ -63,7 +63,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_scripts(checked: Checked) -> Iterator[Finding]:
     """Find what keeps each hook's script or program from starting."""
-    seen: set[tuple[str, bool]] = set()
+    uses: set[tuple[str, bool]] = set()
     for site, started, script in find_scripts(checked):
         if script is None and site.hook.args is not None and " " in site.hook.command:
             what = f"with args the command is one program, and there is no {site.hook.command!r}"
@@ -73,8 +73,8 @@ def check_scripts(checked: Checked) -> Iterator[Finding]:
         if script is not None:
             # Report a script once, even if many hooks share it.
             use = script.path, script.started.interpreter is None
-            if use not in seen:
-                seen.add(use)
+            if use not in uses:
+                uses.add(use)
                 yield from _check_startable(script, checked)
         elif started is not None and started.script is not None:
             yield _report_unusable(site, started, started.script)
@@ -126,9 +126,9 @@ def check_open(checked: Checked) -> Iterator[Finding]:
         yield site.finding("open", severity, ("command",), what, found.remedy, fixes)
 
 
-def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> tuple[Fix, ...]:
+def _move_into_script(checked: Checked, site: CommandSite, new_names: set[str]) -> tuple[Fix, ...]:
     """Return the edits that move a shell command of one line into a script of the hook folder, for
-    a project's settings; none for a command that has to be looked at by a person. ``taken`` are
+    a project's settings; none for a command that has to be looked at by a person. ``new_names`` are
     the scripts of other hooks."""
     hook, command = site.hook, site.hook.command
     if hook.args is not None or "\n" in command or hook.plugin_root is not None:
@@ -146,18 +146,18 @@ def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> t
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in hook.name).strip("-")[:40]
     names = (f"{folder}/{stem or 'hook'}{number}.sh" for number in ("", *range(2, 100)))
     free = (name for name in names if not os.path.lexists(f"{checked.project_dir}/{name}"))
-    name = next((name for name in free if name not in taken), None)
+    name = next((name for name in free if name not in new_names), None)
     if name is None:
         return ()
-    taken.add(name)
+    new_names.add(name)
     variables = hook_variables(
         project_dir="", cwd="", session_id="", event=site.event.value, hook=hook
     )
     # Bare in a command each of these is one word; in a script it takes quotes.
     text = f"#!/usr/bin/env bash\n{quote_variables(command, [*variables, *hook.env])}\n"
-    written = name if row is None else f'"${row.project_variable}"/{name}'
+    new_command = name if row is None else f'"${row.project_variable}"/{name}'
     script = os.path.join(os.path.realpath(checked.project_dir), name)
-    replaced = site.file.replace_value((*site.raw.path, "command"), written)
+    replaced = site.file.replace_value((*site.raw.path, "command"), new_command)
     return (NewScript(script, text), *replaced) if replaced else ()
 
 
@@ -165,14 +165,14 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
     """Find hooks whose ``warm`` has no effect, and for each file the hooks that could have it."""
     missing: dict[str, list[CommandSite]] = {}
     for site, _, script in find_scripts(checked):
-        asked = site.raw.config.get("warm")
+        wish = site.raw.config.get("warm")
         is_python = script is not None and script.kind == "python"
-        if asked is True and (why := _why_cold(site, checked)) is not None:
+        if wish is True and (why := _why_cold(site, checked)) is not None:
             what = f"the hook cannot start warm, so it runs cold: {why}"
             remedy = 'write it as "python3 SCRIPT", or remove warm'
             yield site.finding("warm", Severity.WARNING, ("warm",), what, remedy)
         elif (
-            asked is None
+            wish is None
             and is_python
             and site.hook.dialect not in ROWS
             and _why_cold(site, checked) is None
@@ -183,8 +183,8 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
         remedy = 'add "warm": true'
         if others:
             sites = ((" ".join(s.hook.name.split()), s.entry.line) for s in (first, *others))
-            named = ", ".join(f"{name} (line {line})" for name, line in sites)
-            what = f"Python scripts that would start in a millisecond or two if kept warm: {named}"
+            names = ", ".join(f"{name} (line {line})" for name, line in sites)
+            what = f"Python scripts that would start in a millisecond or two if kept warm: {names}"
             remedy = 'add "warm": true to each'
         yield first.finding("warm", Severity.HINT, ("command",), what, remedy)
 
@@ -320,7 +320,7 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
         is_there = find_program(program, path, cwd=checked.cwd) is not None
         remedy = "install it, or correct the first line"
     if not is_there:
-        shown = os.fsencode(program).decode(errors="replace")
-        what = f"the first line names {shown}, which does not exist"
+        program_text = os.fsencode(program).decode(errors="replace")
+        what = f"the first line names {program_text}, which does not exist"
         found = finding("script-interpreter", what, remedy)
         yield msgspec.structs.replace(found, file=script.path, line=1, column=3)

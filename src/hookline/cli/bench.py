@@ -229,30 +229,30 @@ def _show_time(milliseconds: float) -> str:
 
 def _find_entry(project: Project, options: Options, screen: Screen) -> HookRegistryEntry:
     settings = project.get_settings()
-    named = [entry for entry in settings.entries if entry.name == options.name]
-    if not named:
+    namesakes = [entry for entry in settings.entries if entry.name == options.name]
+    if not namesakes:
         raise unknown_hook(options.name, settings, screen)
-    keys = [entry.hook.dialect_event or entry.event.value for entry in named]
+    keys = [entry.hook.dialect_event or entry.event.value for entry in namesakes]
     events = " and ".join(dict.fromkeys(keys))
     if options.event is not None:
         event = read_event_name("--event: ", options.event)
         # By Claude Code's name a hook of its own must have just that.
-        named = [
+        namesakes = [
             entry
-            for entry in named
+            for entry in namesakes
             if entry.event is event
             and (event == options.event or entry.hook.dialect_event in ("", options.event))
         ]
-        if not named:
+        if not namesakes:
             raise CommandError(f"{options.name} is not for {options.event} but for {events}")
     elif len({*keys}) > 1:
         raise CommandError(f"{options.name} is for {events}; name one of them by --event")
-    if not named[0].trusted:
+    if not namesakes[0].trusted:
         raise CommandError(
             f"{options.name} is not trusted, so it does not run; "
             "review it with `hookline trust`, or pass --trust"
         )
-    return named[0]
+    return namesakes[0]
 
 
 def _make_payload(
@@ -280,7 +280,7 @@ def _run_in_turn(
     entry: HookRegistryEntry,
     hooks: Mapping[str, HookConfig],
     fired: FiredEvent,
-    asked: int | None,
+    most_runs: int | None,
     progress: Progress,
 ) -> dict[str, Runs]:
     """Run each of the hooks in the entry's place, one after the other, again and again."""
@@ -297,10 +297,10 @@ def _run_in_turn(
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in engines}
 
     async def run_rounds() -> None:
-        wanted = asked or _DEFAULT_RUNS
+        wanted = most_runs or _DEFAULT_RUNS
         end = time.monotonic() + _PATIENCE_SECONDS
         for number in range(-_FIRST_ROUNDS, wanted):
-            if asked is None and number >= _LEAST_RUNS and time.monotonic() > end:
+            if most_runs is None and number >= _LEAST_RUNS and time.monotonic() > end:
                 break
             progress.show(f"{entry.name}: {max(number, 0)} of {wanted} runs")
             for name, engine in engines.items():
@@ -345,9 +345,9 @@ def baseline_of(
         flags.append(option)
     arguments = (*flags, *_IDLE[found.kind])
     name = os.path.basename(program)
-    shown = " ".join([name, *arguments])
+    command_line = " ".join([name, *arguments])
     is_python = name.startswith("python")
-    return Baseline(shown, _replace_command(hook, program, arguments), is_python)
+    return Baseline(command_line, _replace_command(hook, program, arguments), is_python)
 
 
 def _replace_command(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:

@@ -86,7 +86,9 @@ def run(options: Options, screen: Screen) -> int:
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
     if form == "json":
-        screen.document(_make_document(findings, checked, list(by_file.values()), done=options.fix))
+        screen.document(
+            _make_document(findings, checked, list(by_file.values()), is_written=options.fix)
+        )
     elif form == "text":
         _show(options, screen, findings, checked, list(by_file.values()))
     else:
@@ -134,16 +136,16 @@ def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checke
 
     root = find_root(checked.cwd) or os.getcwd()
     shorten = _make_shorter(checked, lambda path: find_below(root, path) or path, root)
-    shown = [
+    short_findings = [
         msgspec.structs.replace(each, message=shorten(each.message), remedy=shorten(each.remedy))
         for each in findings
     ]
     if form == "sarif":
         from hookline._version import __version__
 
-        screen.document(make_sarif(shown, root, version=__version__))
+        screen.document(make_sarif(short_findings, root, version=__version__))
         return
-    for command in write_commands(shown, root):
+    for command in write_commands(short_findings, root):
         screen.raw_line(command)
 
 
@@ -171,15 +173,15 @@ def _read_settings(options: Options) -> Checked:
     claude = options.claude
     if options.settings is not None:
         claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
-    files = find_settings_files(project, home, given=options.settings)
+    files = find_settings_files(project, home, replacements=options.settings)
     if options.only is not None:
         only = HookSource(options.only)
         claude_files = [file for file in claude_files if file.source is only]
         # A file that is named is wanted.
-        named = options.settings is not None
-        wanted = {only, HookSource.USER} if named else {only}
+        has_files = options.settings is not None
+        wanted = {only, HookSource.USER} if has_files else {only}
         files = [file for file in files if file.source in wanted]
-        if claude is None and of_project and not named:
+        if claude is None and of_project and not has_files:
             # The project's own are checked, whoever lets them run.
             claude = any(os.path.isfile(file.path) for file in claude_files) or None
     return read(
@@ -226,9 +228,9 @@ def _show_file(
             _, *others = hints.pop(finding.text)
             if others:
                 noun = "line" if len(others) == 1 else "lines"
-                named = ", ".join(map(str, others[:_MOST_LINES]))
+                numbers = ", ".join(map(str, others[:_MOST_LINES]))
                 left = len(others) - _MOST_LINES
-                also = f" (also on {noun} {named}{f' and {left} more' if left > 0 else ''})"
+                also = f" (also on {noun} {numbers}{f' and {left} more' if left > 0 else ''})"
         place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
         severity, text = f"{finding.severity.value}:", shorten(finding.text)
         needed = width_of(f"{place} {severity} {text}{also}")
@@ -300,7 +302,7 @@ def _count_by_severity(findings: Sequence[Finding]) -> list[tuple[Severity, int]
 
 
 def _make_document(
-    findings: list[Finding], checked: Checked, changed: "list[FileChange]", *, done: bool
+    findings: list[Finding], checked: Checked, changed: "list[FileChange]", *, is_written: bool
 ) -> dict[str, Any]:
     from hookline.check.fixes import is_fixable
 
@@ -330,5 +332,5 @@ def _make_document(
         document["changes"] = [
             {"file": change.file, "diff": "\n".join(_describe_lines(change))} for change in changed
         ]
-        document["changed"] = done
+        document["changed"] = is_written
     return document

@@ -60,20 +60,20 @@ def unknown_hook(name: str, settings: "EffectiveSettings", screen: Screen) -> Co
 def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
     """Warn of problems in the settings, except of missing trust, which verbs report themselves.
     Return True if there are any, so that hooks may be missing."""
-    told = [problem for problem in problems if problem.kind != "untrusted"]
-    for problem in told:
+    reported = [problem for problem in problems if problem.kind != "untrusted"]
+    for problem in reported:
         screen.warning(shown_path(str(problem)))
-    return bool(told)
+    return bool(reported)
 
 
-def report(error: BaseException, *, done: int | None = None) -> int:
+def report(error: BaseException, *, status_so_far: int | None = None) -> int:
     """Say in one sentence what went wrong, and return the exit status.
 
-    ``done`` is the status of a command that had finished when its output could not be written.
+    ``status_so_far`` is that of a command that had finished when its output could not be written.
     What was printed before is flushed in any case.
     """
-    if done is not None and isinstance(error, OSError):
-        return report_unwritten(error, done)
+    if status_so_far is not None and isinstance(error, OSError):
+        return report_unwritten(error, status_so_far)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

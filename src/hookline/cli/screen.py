@@ -82,8 +82,8 @@ class Screen:
     def quote(self, *spans: Span, indent: int = 4) -> None:
         """A line of a file or a command; where it has to be wrapped, that is marked."""
         mark = _WRAPPED if self._out.can_encode(_WRAPPED) else ">"
-        shown = self._out.encode(spans)
-        self._out.write(fit_line(shown, indent=indent, width=self.width, mark=mark))
+        encoded = self._out.encode(spans)
+        self._out.write(fit_line(encoded, indent=indent, width=self.width, mark=mark))
 
     def command(self, command: str, *, indent: int = 2) -> None:
         """A command to copy; on a terminal a long one goes on behind a backslash."""
@@ -92,13 +92,13 @@ class Screen:
 
     def raw_line(self, text: str) -> None:
         """A line for a program to read: neither wrapped nor styled."""
-        (shown,) = self._out.encode([printable(text)])
-        self._out.use(lambda stream: stream.write(f"{shown}\n"))
+        (encoded,) = self._out.encode([printable(text)])
+        self._out.use(lambda stream: stream.write(f"{encoded}\n"))
 
     def table(self, rows: Sequence[Row], columns: Sequence[Column], *, indent: int = 2) -> None:
         """Rows whose cells stand below each other; the last column, which wraps, is not named."""
-        shown = [self._out.encode(row) for row in rows]
-        self._out.write(fit_table(shown, columns, indent=indent, width=self.width))
+        encoded = [self._out.encode(row) for row in rows]
+        self._out.write(fit_table(encoded, columns, indent=indent, width=self.width))
 
     def note(self, *spans: Span) -> None:
         """A line on stderr, below everything that was shown before it."""
@@ -220,7 +220,7 @@ def terminal_width(stream: TextIO | None) -> int:
 
 def printable(text: str) -> str:
     """The text with control and invisible characters written out, lone surrogates too."""
-    return escape_unseen(text.translate(_BLANKS), spell, kept="\n")
+    return escape_unseen(text.translate(_BLANKS), spell, exceptions="\n")
 
 
 def duration(milliseconds: float) -> str:
@@ -389,9 +389,9 @@ def _fit_columns(
     # As much is taken off as is needed, and can be.
     over = sum(widths) - beside
     for index, (size, bound) in enumerate(zip(widths, narrow, strict=True)):
-        taken = max(0, min(over, size - bound))
-        widths[index] -= taken
-        over -= taken
+        excess = max(0, min(over, size - bound))
+        widths[index] -= excess
+        over -= excess
     return widths
 
 

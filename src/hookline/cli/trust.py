@@ -78,10 +78,10 @@ def run(options: Options, screen: Screen) -> int:
     if options.digest is not None and (answer := _answer_digest(options, screen, now)) is not None:
         return answer
     stores = TrustStore.all()
-    kept = _read_kept(stores, project_dir, screen)
-    known = None if kept is None else kept.review
+    record = _read_record(stores, project_dir, screen)
+    known = None if record is None else record.review
     changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
-    if kept is not None and (damage := kept.find_damage(kept.review.files)) is not None:
+    if record is not None and (damage := record.find_damage(record.review.files)) is not None:
         changes.append(damage)
     if not changes:
         # Those of a project whose review cannot be read.
@@ -95,7 +95,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.yes and changes and not options.check:
         _refuse_broken(broken)
     if options.json:
-        return _answer_in_json(options, screen, stores, draft, kept, changes)
+        return _answer_in_json(options, screen, stores, draft, record, changes)
     if not changes:
         return _tell_unchanged(screen, project, now, known, is_broken=is_broken)
     if options.check:
@@ -104,7 +104,7 @@ def run(options: Options, screen: Screen) -> int:
             screen.quote(change)
         screen.line("`hookline trust` shows them, and asks")
         return 1
-    _show(screen, draft, kept, changes)
+    _show(screen, draft, record, changes)
     _refuse_broken(broken)
     refused = _ask(options, screen, now, known)
     if refused is None:
@@ -125,16 +125,16 @@ def run(options: Options, screen: Screen) -> int:
 def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     """Print or compare the digest; None if it is the one that was given, and is to be trusted."""
     digest = now.digest()
-    given = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
-    if not given and (options.yes or options.check):
+    expected = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
+    if not expected and (options.yes or options.check):
         raise CommandError("--digest needs the digest behind it here: --digest sha256:…")
-    if not given:
+    if not expected:
         if options.json:
             screen.document({"project": now.project, "digest": digest})
         else:
             screen.raw_line(digest)
         return 0
-    is_same = digest == f"sha256:{given}"
+    is_same = digest == f"sha256:{expected}"
     if options.yes and is_same and not options.check:
         return None
     if options.json:
@@ -147,19 +147,19 @@ def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     return 0 if is_same else 1
 
 
-def _read_kept(
+def _read_record(
     stores: Sequence[TrustStore], project: str, screen: Screen | None
 ) -> ReviewRecord | None:
     """Read the review in force, and explain what keeps one from being read."""
     for store in stores:
         try:
-            kept = store.read(project)
+            record = store.read(project)
         except TrustError as error:
             if screen is not None:
                 screen.warning(str(error))
             continue
-        if kept is not None:
-            return kept
+        if record is not None:
+            return record
     return None
 
 
@@ -263,19 +263,19 @@ def _answer_in_json(
     screen: Screen,
     stores: Sequence[TrustStore],
     draft: ReviewDraft,
-    kept: ReviewRecord | None,
+    record: ReviewRecord | None,
     changes: list[str],
 ) -> int:
-    now, known = draft.review, None if kept is None else kept.review
+    now, known = draft.review, None if record is None else record.review
     refused = find_refused(now, known, set(options.accept_open or ()))
     is_kept = known is not None and any(
         guard.has_same_place(hook.entry) for guard in known.get_guards() for hook in refused
     )
     if options.yes and changes and not options.check and not is_kept:
         _record(stores, draft, refused)
-        kept = _read_kept(stores, now.project, None)
-        assert kept is not None
-        known, changes = kept.review, kept.review.changes_of(now)
+        record = _read_record(stores, now.project, None)
+        assert record is not None
+        known, changes = record.review, record.review.changes_of(now)
     before = {} if known is None else known.files
     hooks: list[dict[str, Any]] = [
         {
@@ -367,14 +367,14 @@ def refuse_settings(options: Options) -> None:
 
 
 def _show(
-    screen: Screen, draft: ReviewDraft, kept: ReviewRecord | None, changes: Sequence[str]
+    screen: Screen, draft: ReviewDraft, record: ReviewRecord | None, changes: Sequence[str]
 ) -> None:
     """Show the hooks and what they name; beside what was trusted before, the differences."""
     now = draft.review
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
     screen.line((now.project, "title"), f"  {hooks}, {files}")
     screen.line()
-    if kept is None:
+    if record is None:
         for hook in now.hooks:
             matcher = hook.entry.get("matcher", "")
             screen.line((hook.event, "name"), (f"  {matcher}", "matcher"))
@@ -389,7 +389,7 @@ def _show(
                 screen.quote(line)
         screen.line()
     else:
-        _show_changes(screen, draft, kept, changes)
+        _show_changes(screen, draft, record, changes)
     hints = dict.fromkeys(hint for hook in now.hooks for hint in hook.hints)
     for hint in hints:
         screen.line((f"look at: {hint}", "care"))
@@ -399,10 +399,10 @@ def _show(
 
 
 def _show_changes(
-    screen: Screen, draft: ReviewDraft, kept: ReviewRecord, changes: Sequence[str]
+    screen: Screen, draft: ReviewDraft, record: ReviewRecord, changes: Sequence[str]
 ) -> None:
     """Show what differs from the copy of the last review: entries and lines."""
-    now, known = draft.review, kept.review
+    now, known = draft.review, record.review
     screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
     for change in changes:
         screen.quote(change)
@@ -418,7 +418,7 @@ def _show_changes(
             word = "can be executed now" if after.executable else "cannot be executed any more"
         screen.line((name, "name"), (f"  {word}" if word else "", "care"))
         try:
-            old = b"" if before is None or before.kind != "file" else kept.read_copy(name)
+            old = b"" if before is None or before.kind != "file" else record.read_copy(name)
         except TrustError as error:
             screen.warning(str(error))
             old = b""
@@ -510,17 +510,17 @@ def _describe_hook(hook: ReviewedHook) -> list[str]:
         command = "\n".join([f"sends the event to {entry['url']}", *headers])
         if entry.get("allowed_env"):
             command += f"\nits headers may name {', '.join(entry['allowed_env'])}"
-    shown = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
-    shown |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
-    named = {"condition": "if", "background": "async", "plugin_root": "plugin"}
-    named |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
-    more = {name: value for name, value in entry.items() if name not in shown}
+    own_lines = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
+    own_lines |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
+    labels = {"condition": "if", "background": "async", "plugin_root": "plugin"}
+    labels |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
+    more = {name: value for name, value in entry.items() if name not in own_lines}
     if not hook.enabled:
         more["disabled"] = "by the project"
     return [
         *command.splitlines(),
         *(f"{name}={value}" for name, value in entry.get("env", {}).items()),
-        *(f"{named.get(name, name)}: {value}" for name, value in more.items()),
+        *(f"{labels.get(name, name)}: {value}" for name, value in more.items()),
         *_describe_start(hook),
     ]
 

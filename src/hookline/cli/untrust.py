@@ -35,16 +35,16 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _forget_stale(options: Options, screen: Screen) -> int:
-    gone: dict[str, None] = {}
+    projects: dict[str, None] = {}
     for store in TrustStore.all():
         for project in [*store.list_projects()]:
             if not os.path.isdir(project):
                 store.forget(project)
-                gone[project] = None
+                projects[project] = None
     if options.json:
-        screen.document({"forgotten": list(gone)})
+        screen.document({"forgotten": list(projects)})
         return 0
-    for project in gone:
+    for project in projects:
         screen.line((project, "name"), " is gone; its review is forgotten")
-    screen.line(f"{count(len(gone), 'review')} forgotten")
+    screen.line(f"{count(len(projects), 'review')} forgotten")
     return 0

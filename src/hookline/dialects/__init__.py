@@ -185,7 +185,7 @@ class ForeignDialect(Dialect, Protocol):
         self,
         layers: "Iterable[Layer]",
         *,
-        given: "Mapping[str, ToolAlias] | None",
+        of_code: "Mapping[str, ToolAlias] | None",
         of_project: Mapping[str, Mapping[str, Any]],
     ) -> "tuple[dict[str, ToolAlias], list[Problem]]":
         """Return what the host's tools are in this dialect, as code and layers declare them, and

@@ -177,7 +177,7 @@ def read_test_file(path: str) -> HookTestFile:
     value: Any = document.value
     if isinstance(value, dict):
         # It is for editors, not for the tests.
-        value = {name: held for name, held in value.items() if name != "$schema"}
+        value = {name: part for name, part in value.items() if name != "$schema"}
     shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
     wrongs: list[_Wrong] = []

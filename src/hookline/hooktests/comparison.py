@@ -310,9 +310,9 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
             'or expect {"no_hooks": true} if none should'
         )
     if expected_words.isdisjoint({"success", "errors", "results"}):
-        named = test.expect.get("hooks", {})
+        expected_hooks = test.expect.get("hooks", {})
         for error in answer.failures:
-            ends = named.get(error.hook)
+            ends = expected_hooks.get(error.hook)
             spoken_of = isinstance(ends, Mapping) and not ends.keys().isdisjoint(_ENDS)
             if error.hook is not None and not spoken_of:
                 yield Failure(message=error.message)

@@ -120,8 +120,8 @@ def recorded_test(
         **({"hooks": list(ends)} if ends else {}),
         "expect": expect,
     }
-    named: dict[str, Any] = name_places(test, places)
-    return {**named, "name": name}
+    portable: dict[str, Any] = name_places(test, places)
+    return {**portable, "name": name}
 
 
 def _read_model_changes(answer: Answer) -> dict[str, Any]:

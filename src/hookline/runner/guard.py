@@ -196,8 +196,8 @@ def _make_shared_file() -> int:
         os.unlink(name)
     try:
         # Written rather than truncated to size: a full disk must fail here, not at first use.
-        written = os.pwrite(file, _BLANK * _SLOTS, 0)
-        if written < _SLOT * _SLOTS:
+        size = os.pwrite(file, _BLANK * _SLOTS, 0)
+        if size < _SLOT * _SLOTS:
             raise OSError("no space left for its table")
     except OSError:
         os.close(file)

@@ -159,18 +159,18 @@ def _make_environment(
         if value is not None:
             parent[name] = value
     taken_out = [] if start is None else _take_out_loaders(parent, start)
-    given = {**redact(parent, redaction), **dict(shared), **dict(variables)}
+    base = {**redact(parent, redaction), **dict(shared), **dict(variables)}
     its_own = dict(own)
-    project_dir = given.get("HOOKLINE_PROJECT_DIR", "")
-    unfit = {name: _why_unfit(name, value) for name, value in given.items() if name not in its_own}
+    project_dir = base.get("HOOKLINE_PROJECT_DIR", "")
+    unfit = {name: _why_unfit(name, value) for name, value in base.items() if name not in its_own}
     left_out = {name: why for name, why in unfit.items() if why}
-    env = {name: value for name, value in given.items() if name not in left_out} | its_own
+    env = {name: value for name, value in base.items() if name not in left_out} | its_own
     env |= _choose_bytecode_place(env, project_dir)
     excess = sum(map(_count_bytes, env.items())) - _SURELY_TAKEN // 2
     if excess > 0:
         excess += _SURELY_TAKEN // 2 - find_most_bytes()
         # The hook's input has the event's values, and the caller has the others.
-        droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
+        droppable = [name for name in base if name in env and name not in (*its_own, "PATH")]
         for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
             if excess <= 0:
                 break
@@ -236,11 +236,11 @@ def find_most_bytes() -> int:
         import resource
 
         stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
-        taken = 6 * 1024 * 1024 if stack == resource.RLIM_INFINITY else stack // 4
-        taken = max(_SURELY_TAKEN, min(taken, 6 * 1024 * 1024))
+        limit = 6 * 1024 * 1024 if stack == resource.RLIM_INFINITY else stack // 4
+        limit = max(_SURELY_TAKEN, min(limit, 6 * 1024 * 1024))
     else:
-        taken = os.sysconf("SC_ARG_MAX")
-    return taken - min(taken // 2, _SURELY_TAKEN)
+        limit = os.sysconf("SC_ARG_MAX")
+    return limit - min(limit // 2, _SURELY_TAKEN)
 
 
 def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str, str]:

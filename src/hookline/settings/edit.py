@@ -78,17 +78,17 @@ def add_to_settings(
     The file is made if it is not there; raises SettingsFileError, and then it is as it was.
     """
 
-    def added(settings: SettingsText) -> str:
+    def add(settings: SettingsText) -> str:
         additions = choose(settings.document.value)
         return with_additions(settings, additions) if additions else settings.document.text
 
-    return rewrite_settings(file, added, backup=backup)
+    return rewrite_settings(file, add, backup=backup)
 
 
 def rewrite_settings(
-    file: str, rewritten: Callable[[SettingsText], str], *, backup: bool = True
+    file: str, rewrite: Callable[[SettingsText], str], *, backup: bool = True
 ) -> Updated:
-    """Give a settings file the text that ``rewritten`` makes of it; the same text writes nothing.
+    """Give a settings file the text that ``rewrite`` makes of it; the same text writes nothing.
 
     The file is made if it is not there; raises SettingsFileError, and then it is as it was.
     """
@@ -96,22 +96,22 @@ def rewrite_settings(
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with _lock_folder(os.path.dirname(file)):
             settings = read_settings_text(file)
-            text = rewritten(settings)
+            text = rewrite(settings)
             if text == settings.document.text:
                 return Updated(file=file, created=False, changed=False)
-            former, kept = settings.raw, None
+            former, copy = settings.raw, None
             if backup and former is not None:
                 names = (f"{file}.bak{number}" for number in count(2))
-                kept = next(p for p in chain([f"{file}.bak"], names) if not os.path.lexists(p))
-                write_atomically(kept, former, mode=os.stat(file).st_mode & 0o777)
+                copy = next(p for p in chain([f"{file}.bak"], names) if not os.path.lexists(p))
+                write_atomically(copy, former, mode=os.stat(file).st_mode & 0o777)
             mark = BOM if former is not None and former.startswith(BOM) else b""
             try:
                 write_atomically(file, mark + text.encode("utf-8", "surrogatepass"))
             except OSError:
-                if kept is not None:
-                    os.unlink(kept)
+                if copy is not None:
+                    os.unlink(copy)
                 raise
-            return Updated(file=file, created=former is None, changed=True, backup=kept)
+            return Updated(file=file, created=former is None, changed=True, backup=copy)
     except OSError as error:
         problem = Problem(
             kind="unwritable",
@@ -246,7 +246,7 @@ def _write_members(new: Any, indent: str | None = None, unit: str = "") -> list[
         pairs = [(f"{codec.encode(key).decode()}: ", value) for key, value in new.items()]
     else:
         pairs = [("", item) for item in new]
-    written = []
+    members = []
     for label, value in pairs:
         if isinstance(value, Mapping | list | tuple):
             opening, closing = "{}" if isinstance(value, Mapping) else "[]"
@@ -258,8 +258,8 @@ def _write_members(new: Any, indent: str | None = None, unit: str = "") -> list[
                 text = f"{opening}\n{inner}{body}\n{indent}{closing}"
         else:
             text = codec.encode(value).decode()
-        written.append(label + text)
-    return written
+        members.append(label + text)
+    return members
 
 
 def _measure_depth(value: Any) -> int:
@@ -311,16 +311,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     own_files: tuple[str, ...]
 
 
-def user_place(given: Sequence[str] | None) -> Place:
+def user_place(settings_files: Sequence[str] | None) -> Place:
     """The user's own settings, or what was given instead of all settings; what is another
     agent's is not ours to change."""
-    if given:
-        paths = map(os.path.abspath, given)
+    if settings_files:
+        paths = map(os.path.abspath, settings_files)
         files = tuple(path for path in paths if find_dialect(path) not in ROWS)
         if not files:
-            owner = ROWS[find_dialect(os.path.abspath(given[0]))].title
+            owner = ROWS[find_dialect(os.path.abspath(settings_files[0]))].title
             raise HooklineError(
-                f"{given[0]} is {owner}'s and stays as it is; name settings of ours with "
+                f"{settings_files[0]} is {owner}'s and stays as it is; name settings of ours with "
                 "--settings before it"
             )
         return Place(source=HookSource.USER, file=files[0], own_files=files)
@@ -361,12 +361,12 @@ def enable(place: Place, name: str) -> list[Updated]:
     """Take a name out of those that are disabled, wherever it is ours to do so; gives what was
     changed. Raises SettingsFileError: the file in question is as it was."""
 
-    def freed(settings: SettingsText) -> str:
+    def remove_name(settings: SettingsText) -> str:
         text = settings.document.text
         for path in DISABLED_NAMES:
             text = without(text, path, name)
         return text
 
     there = [file for file in place.own_files if os.path.exists(file)]
-    done = [rewrite_settings(file, freed, backup=False) for file in there]
-    return [updated for updated in done if updated.changed]
+    updates = [rewrite_settings(file, remove_name, backup=False) for file in there]
+    return [updated for updated in updates if updated.changed]

@@ -111,11 +111,11 @@ class Document:
     def _find_nearest(self, path: Path) -> tuple[Span, int]:
         """The span at a path or of its nearest known parent, and how many steps are missing."""
         span = self.root
-        for taken, step in enumerate(path):
+        for depth, step in enumerate(path):
             try:
                 span = span.members[step]  # type: ignore[index]
             except (LookupError, TypeError):
-                return span, len(path) - taken
+                return span, len(path) - depth
         return span, 0
 
 

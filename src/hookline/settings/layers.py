@@ -367,11 +367,11 @@ def combine(
     problems = [problem for layer in layers for problem in layer.problems]
     guards = trust.get_guards()
     # Of a changed entry whose guard goes on, people are told with the guard.
-    told = {(guard.event, guard.name) for guard in guards}
+    guarded = {(guard.event, guard.name) for guard in guards}
     held_back = sum(
         1
         for entry in entries
-        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in told
+        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in guarded
     )
     if held_back:
         are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")

@@ -181,8 +181,8 @@ class Origin(msgspec.Struct, frozen=True):
         at: Path | None = None,
     ) -> Problem:
         """Make a problem of the value at a path; ``at`` is the place in it to show."""
-        whole, shown = (*self.base, *path), (*self.base, *(path if at is None else at))
-        line, column = self.document.place(shown) if self.document else (None, None)
+        whole, place = (*self.base, *path), (*self.base, *(path if at is None else at))
+        line, column = self.document.place(place) if self.document else (None, None)
         return Problem(
             kind=kind,
             message=message,
@@ -229,21 +229,21 @@ def find_settings_files(
     project_dir: str,
     home: str | None,
     *,
-    given: Iterable[str | os.PathLike[str]] | None = None,
+    replacements: Iterable[str | os.PathLike[str]] | None = None,
     system: str | None = None,
 ) -> list[SettingsFile]:
     """Every file that may hold settings, highest priority first; a file that is reached twice
-    counts once, for the layer that is trusted more. ``given`` files replace the project's and the
-    user's, ``system`` replaces the system's; a given file in the folder of another dialect is
-    in that dialect."""
+    counts once, for the layer that is trusted more. ``replacements`` stand for the project's and
+    the user's files, ``system`` for the system's; one in the folder of another dialect is in that
+    dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
     project = _join_each(own_folder, _OWN_FILES) + _join_each(project_dir, _PROJECT_FILES)
     user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
-    if given is not None:
-        project, user = [], [os.path.abspath(path) for path in given]
+    if replacements is not None:
+        project, user = [], [os.path.abspath(path) for path in replacements]
     found = [SettingsFile(path, HookSource.PROJECT) for path in project]
     for path in user:
-        dialect = "native" if given is None else find_dialect(path)
+        dialect = "native" if replacements is None else find_dialect(path)
         found.append(SettingsFile(path, HookSource.USER, dialect))
     found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
     return keep_one_of_each(found)
@@ -270,8 +270,8 @@ def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
         real = os.path.realpath(file.path)
         if real not in chosen or LAYER_ORDER[chosen[real].source] <= LAYER_ORDER[file.source]:
             chosen[real] = file
-    kept = set(map(id, chosen.values()))
-    return [file for file in files if id(file) in kept]
+    ids = set(map(id, chosen.values()))
+    return [file for file in files if id(file) in ids]
 
 
 def find_dialect(path: str) -> str:
@@ -371,7 +371,7 @@ class ObjectReader:
                     self._mend(name, keys[name], chosen, path)
             value = msgspec.convert(chosen, kind)
         for name in [each for each in chosen if keys[each].rules.layers in _REFUSED]:
-            others = {each: held for each, held in chosen.items() if each != name}
+            others = {each: other for each, other in chosen.items() if each != name}
             without = msgspec.convert(others, kind)
             is_leaf = keys[name].section is None
             if is_leaf and without != value and self._is_overreach(keys[name], (*path, name)):
@@ -398,9 +398,9 @@ class ObjectReader:
         if usable is not None:
             chosen[name] = usable
         for misfit in misfits:
-            done = misfit.consequence or self.say_default(name)
+            consequence = misfit.consequence or self.say_default(name)
             here, at = (*path, name, *misfit.path), (*path, name, *misfit.place)
-            self.report(here, "bad-field", f"must be {misfit.must}", done, at=at)
+            self.report(here, "bad-field", f"must be {misfit.must}", consequence, at=at)
 
     def say_default(self, name: str) -> str:  # noqa: ARG002
         """Say what is done about a bad value of a key."""
@@ -878,8 +878,8 @@ def _read_tools(
     if isinstance(declared, list):
         names = [name for name in declared if isinstance(name, str)]
         if len(names) < len(declared):
-            done = "values that are not strings were ignored"
-            reader.report(path, "bad-field", "must be a list of strings", done)
+            consequence = "values that are not strings were ignored"
+            reader.report(path, "bad-field", "must be a list of strings", consequence)
         yield from dict.fromkeys(names).items()
         return
     if not isinstance(declared, dict):
@@ -902,8 +902,8 @@ def _read_tools(
         except msgspec.ValidationError:
             reader.report(at, "bad-field", f"must be {ToolNames.must}", _IGNORED)
             continue
-        written = msgspec.to_builtins(alias)
+        declaration = msgspec.to_builtins(alias)
         if alias.fields:
             fields = alias.fields.items()
-            written["fields"] = {f: [n] if isinstance(n, str) else n for f, n in fields}
-        yield tool, (written, reader.origin.problem(at, "overreach", ""))
+            declaration["fields"] = {f: [n] if isinstance(n, str) else n for f, n in fields}
+        yield tool, (declaration, reader.origin.problem(at, "overreach", ""))

@@ -68,7 +68,7 @@ class Variable(msgspec.Struct, frozen=True):
     """
 
     name: str
-    written: str
+    source: str
     other: "Word | None" = None
     is_quoted: bool = False
 
@@ -79,17 +79,17 @@ class Pattern(msgspec.Struct, frozen=True):
     text: str
 
 
-class Unmade(msgspec.Struct, frozen=True):
+class Expansion(msgspec.Struct, frozen=True):
     """A part that only a shell can expand, as written.
 
     Its kind is ``output`` of a command, ``number`` or any other ``value``.
     """
 
-    written: str
+    source: str
     kind: str
 
 
-Piece: TypeAlias = str | Variable | Pattern | Unmade
+Piece: TypeAlias = str | Variable | Pattern | Expansion
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class Word(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
     is_exact: bool
     assigned: str = ""
-    written: str = ""
+    source: str = ""
     is_body: bool = False
     begins: bool = False
     place: tuple[int, int] | None = None
@@ -117,10 +117,10 @@ class Word(msgspec.Struct, frozen=True):
                 texts.append(piece)
             elif isinstance(piece, Pattern):
                 texts.append(piece.text)
-            elif isinstance(piece, Unmade):
-                texts.append(piece.written)
+            elif isinstance(piece, Expansion):
+                texts.append(piece.source)
             elif piece.other is None:
-                texts.append(values.get(piece.name, piece.written))
+                texts.append(values.get(piece.name, piece.source))
             else:
                 texts.append(values.get(piece.name) or piece.other.fill(values))
         return "".join(texts)
@@ -221,8 +221,8 @@ class _Reader:
             if char in "<>" and self.text.startswith("(", at + 1):
                 start, at = at, self._read_substitution(at + 2)
                 text = self.text[start:at]
-                pieces = (Unmade(text, "output"),)
-                self.tokens.append(Word(pieces, is_exact=False, written=text))
+                pieces = (Expansion(text, "output"),)
+                self.tokens.append(Word(pieces, is_exact=False, source=text))
             elif char in "<>" or self.text.startswith("&>", at):
                 operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
                 self.tokens.append(operator)
@@ -328,7 +328,7 @@ class _Reader:
 
     def _add_unmade(self, mark: int, start: int, end: int, kind: str) -> int:
         """Keep what only a shell can expand as one piece."""
-        self._pieces[mark:] = [Unmade(self.text[start:end], kind)]
+        self._pieces[mark:] = [Expansion(self.text[start:end], kind)]
         self._is_exact = False
         return end
 

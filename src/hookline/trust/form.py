@@ -118,10 +118,10 @@ class _Reader:
             self._check_env()
             return self._read_words(self._make_words())
         except _OpenError as found:
-            named = tuple(dict.fromkeys(self._find_named()))
+            mentions = tuple(dict.fromkeys(self._find_named()))
             is_missing = isinstance(found, _MissingError)
-            remedy = "" if is_missing else self._suggest(named)
-            return Form(open=str(found), remedy=remedy, named=named, is_missing=is_missing)
+            remedy = "" if is_missing else self._suggest(mentions)
+            return Form(open=str(found), remedy=remedy, named=mentions, is_missing=is_missing)
 
     def _make_words(self) -> list[str]:
         hook = self._hook
@@ -302,10 +302,10 @@ class _Reader:
                         elif place and place not in bases and len(bases) < _MOST_BASES:
                             bases.append(place)
 
-    def _suggest(self, named: Sequence[str]) -> str:
+    def _suggest(self, mentions: Sequence[str]) -> str:
         """Return the closed form that would do: the script that an open command names, or a new
         one."""
-        for name in named:
+        for name in mentions:
             place = self._ground.place_of(name)
             if may_be_code(name, os.stat(place), place):
                 runner = INTERPRETERS_BY_SUFFIX.get(os.path.splitext(name)[1], "")

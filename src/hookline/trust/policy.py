@@ -20,7 +20,7 @@ class Policy(msgspec.Struct, frozen=True):
     those files."""
 
     digest: str
-    seen: dict[str, Signature | None]
+    signatures: dict[str, Signature | None]
 
     @classmethod
     def read(
@@ -60,4 +60,4 @@ class Policy(msgspec.Struct, frozen=True):
 
     def is_current(self) -> bool:
         """True if nothing that it covers has changed since."""
-        return all(signature(place) == then for place, then in self.seen.items())
+        return all(signature(place) == then for place, then in self.signatures.items())

@@ -127,15 +127,15 @@ class Link:
         """Return the answers of all subscribers of a subject: those that come until ``silence``
         seconds pass without one, or ``wait`` seconds in all. Raises BusConnectionError."""
         connection = await self._ensure_connection(wait)
-        heard: asyncio.Queue[Incoming] = asyncio.Queue()
+        incoming: asyncio.Queue[Incoming] = asyncio.Queue()
         inbox, answers = self._subjects.new_inbox(), list[bytes]()
-        subscription = await connection.subscribe(inbox, heard.put_nowait)
+        subscription = await connection.subscribe(inbox, incoming.put_nowait)
         try:
             await connection.publish(subject, b"", reply=inbox)
             async with asyncio.timeout(wait):
                 while True:
                     async with asyncio.timeout(silence if answers else wait):
-                        answer = await heard.get()
+                        answer = await incoming.get()
                     if _has_no_responders(answer):
                         return []
                     answers.append(answer.data)

@@ -244,8 +244,8 @@ def _make_files(
     for path in files:
         refuse_way_out(path, project)
         if os.path.lexists(path):
-            shown = shown_path(path)
-            raise CommandError(f"{shown} already exists; choose another name with --name")
+            short_path = shown_path(path)
+            raise CommandError(f"{short_path} already exists; choose another name with --name")
     if is_own:
         refuse_way_out(settings, project)
     if hook.name in _find_names(read_settings_text(settings).document.value):

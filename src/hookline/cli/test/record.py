@@ -26,8 +26,9 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     name, path = recording_place(options.record, project)
     if os.path.lexists(path) and not options.force:
         # Checked before any hook runs.
-        shown = shown_path(path)
-        raise CommandError(f"{shown} already exists; pass --force to replace it, or another name")
+        raise CommandError(
+            f"{shown_path(path)} already exists; pass --force to replace it, or another name"
+        )
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
     elif options.places or options.input or options.tool or options.tool_input:
@@ -46,8 +47,8 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
         return 0
     screen.line(("replaced" if existed else "wrote", "good"), f" {shown_path(path)}")
     for word, value in test["expect"].items():
-        shown = value if isinstance(value, str) else codec.encode(value).decode()
-        screen.line((f"expects {word}: ", "name"), shown, indent=2)
+        text = value if isinstance(value, str) else codec.encode(value).decode()
+        screen.line((f"expects {word}: ", "name"), text, indent=2)
     trust = " --trust" if options.trust else ""
     # A test does not name plugins: their hooks would run in the name of the user.
     trust += "".join(f" --plugin {shlex.quote(folder)}" for folder in options.plugin or ())
@@ -78,11 +79,11 @@ def _record_live(
     runner = HookTestRunner(
         fire, cwd=options.cwd or project, trusted=options.trust, **find_sources(options)
     )
-    asked = HookTest(
+    test = HookTest(
         name=name, file=path, line=1, event=event, input=payload, expect={}, worded=worded
     )
     try:
-        _, answer, _, _ = runner.fire(asked)
+        _, answer, _, _ = runner.fire(test)
     except NotTrusted as error:
         hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None

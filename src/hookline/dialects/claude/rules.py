@@ -20,9 +20,9 @@ from hookline.dialects.tools import locate
 from hookline.shell.commands import split_commands
 from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import (
+    Expansion,
     Pattern,
     Token,
-    Unmade,
     Variable,
     Word,
     is_readable,
@@ -88,8 +88,8 @@ def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd:
         return _covers_url(pattern.removeprefix("domain:"), tool_input.get("url"))
     if tool in _NAMED:
         field, usual = _NAMED[tool]
-        named = tool_input.get(field) or usual
-        return not isinstance(named, str) or _matches_text(pattern, named)
+        text = tool_input.get(field) or usual
+        return not isinstance(text, str) or _matches_text(pattern, text)
     command = tool_input.get("command")
     return tool != "Bash" or not isinstance(command, str) or covers_command(pattern, command)
 
@@ -205,14 +205,14 @@ class _Commands:
         if any(map(_is_made, words[: len(self._words)])):
             return True
         texts = [word.fill({}) for word in words]
-        written = [word.written for word in words]
+        sources = [word.source for word in words]
         name, program = os.path.basename(texts[0]), find_in_table(texts[0])
         # A command that begins with an option follows ``time``, a word of the shell's grammar.
         is_wrapped = (program is not None and program.is_wrapper) or name.startswith("-")
         if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
             return True
         for at in range(len(words) if is_wrapped else 1):
-            if self._matches_words(texts[at:]) or self._matches_words(written[at:]):
+            if self._matches_words(texts[at:]) or self._matches_words(sources[at:]):
                 return True
             if self._is_run_by_shell(words[at:], texts[at:], depth):
                 return True
@@ -287,7 +287,7 @@ def _has_option(options: Sequence[str], names: Sequence[str] | None) -> bool:
 def _is_substituted(token: Token) -> bool:
     """True if a shell puts the output of a command or the value of a variable there."""
     return isinstance(token, Word) and any(
-        isinstance(piece, Unmade) or (isinstance(piece, Variable) and piece.written != "~")
+        isinstance(piece, Expansion) or (isinstance(piece, Variable) and piece.source != "~")
         for piece in token.pieces
     )
 

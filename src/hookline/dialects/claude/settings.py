@@ -204,7 +204,7 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
     except SettingsFileError as error:
         reader.problems.append(error.problem)
         return ()
-    named: list[NamedPlugin] = []
+    folders: list[NamedPlugin] = []
     for name in names:
         path: Path = ("enabledPlugins", name)
         folder = _find_install(plugins.get(name) if isinstance(plugins, dict) else None)
@@ -215,8 +215,8 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
         files = (os.path.join(folder, each) for each in (_MANIFEST, _DEFAULT_HOOKS))
         # Many plugins have no hooks at all.
         if not os.path.isdir(folder) or any(map(os.path.exists, files)):
-            named.append((folder, reader.origin.problem(path, "bad-plugin", "")))
-    return tuple(named)
+            folders.append((folder, reader.origin.problem(path, "bad-plugin", "")))
+    return tuple(folders)
 
 
 def _find_install(installs: Any) -> str | None:
@@ -286,10 +286,10 @@ def read_plugin(
     except _PluginError as error:
         report(error)
     # What the manifest names is read beside the default file.
-    named = described.get("hooks")
-    if document is None or named is None:
+    sources = described.get("hooks")
+    if document is None or sources is None:
         return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
-    for index, each in enumerate(named) if isinstance(named, list) else ((None, named),):
+    for index, each in enumerate(sources) if isinstance(sources, list) else ((None, sources),):
         base: Path = ("hooks",) if index is None else ("hooks", index)
         at = Origin(manifest, document).problem(base, "bad-plugin", "")
         try:
@@ -375,8 +375,8 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
     Those variables are not part of a project's hooks: a review must not depend on who reviews. No
     other layer can change what the system sets.
     """
-    named = [(layer.source, layer.rules) for layer in layers]
-    ruling = [(source, rules) for source, rules in named if isinstance(rules, ClaudeRules)]
+    pairs = [(layer.source, layer.rules) for layer in layers]
+    ruling = [(source, rules) for source, rules in pairs if isinstance(rules, ClaudeRules)]
     # The first file of a layer counts.
     of_project = _merge_env(rules.env for source, rules in ruling if source is HookSource.PROJECT)
     of_user = _merge_env(rules.env for source, rules in ruling if source is HookSource.USER)
@@ -424,7 +424,7 @@ def _merge_env(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def make_tools(
     layers: Iterable[Layer],
     *,
-    given: Mapping[str, ToolAlias] | None,
+    of_code: Mapping[str, ToolAlias] | None,
     of_project: Mapping[str, Mapping[str, Any]],
 ) -> tuple[dict[str, ToolAlias], list[Problem]]:
     """What the host's tools are in Claude Code, and the problems of what a project may not declare.
@@ -436,7 +436,7 @@ def make_tools(
     for source in (HookSource.USER, HookSource.SYSTEM):
         for layer in reversed([layer for layer in layers if layer.source is source]):
             tools |= {name: _read_alias(alias) for name, (alias, _) in layer.tools.items()}
-    tools |= given or {}
+    tools |= of_code or {}
     aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
     claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
     claudes |= {*LEGACY_NAMES, *LEGACY_NAMES.values()}
@@ -451,7 +451,11 @@ def make_tools(
         for name, tool in layer.tools.items()
     }
     problems = [_refuse_tool(tool) for name, tool in declared.items() if is_known(name)]
-    tools |= {name: _read_alias(said) for name, said in of_project.items() if not is_known(name)}
+    tools |= {
+        name: _read_alias(declaration)
+        for name, declaration in of_project.items()
+        if not is_known(name)
+    }
     return tools, problems
 
 
@@ -465,14 +469,14 @@ def _refuse_tool(tool: DeclaredTool) -> Problem:
     )
 
 
-def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
+def _read_alias(declaration: Mapping[str, Any]) -> ToolAlias:
     """The alias that settings declare; what they leave out is taken from the tool of that name."""
-    name = said["name"]
+    name = declaration["name"]
     known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
     return ToolAlias(
         name,
-        {**known.fields, **{field: tuple(n) for field, n in said.get("fields", {}).items()}},
-        tuple(said.get("paths", known.paths)),
-        tuple(said.get("also", known.also if name == known.name else ())),
+        {**known.fields, **{field: tuple(n) for field, n in declaration.get("fields", {}).items()}},
+        tuple(declaration.get("paths", known.paths)),
+        tuple(declaration.get("also", known.also if name == known.name else ())),
         known.response,
     )

@@ -314,8 +314,8 @@ class _Facts:
         self._names = frozenset(names)
         # A file written meanwhile may have been imported before or after the write.
         now = time.time_ns()
-        written = [known[0] for known in self._files.values() if known is not None]
-        self._are_certain = not any(self._began <= at <= now for at in written)
+        times = [known[0] for known in self._files.values() if known is not None]
+        self._are_certain = not any(self._began <= at <= now for at in times)
         return ""
 
     def hold(self, env: Mapping[str, str]) -> bool:

@@ -38,7 +38,7 @@ def escape_unseen(text: str, escape: Callable[[str], str], *, exceptions: str = 
     the direction of text, and invisible ones except within emoji; those in ``exceptions`` stay."""
     if text.isprintable() and (text.isascii() or re.search(_UNSEEN, text) is None):
         return text
-    within = {at for found in re.finditer(_EMOJI, text) for at in range(*found.span())}
+    within = {at for match in re.finditer(_EMOJI, text) for at in range(*match.span())}
     return "".join(
         character
         if character in exceptions

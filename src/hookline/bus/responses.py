@@ -90,11 +90,8 @@ def read_completed(response: Any, event: EventName) -> Completed:
         if fields.get("success") is False:
             failure = msgspec.convert(fields, _Failed).error
             details = failure.details if isinstance(failure.details, dict) else {}
-            code, message, stage = (
-                failure.code,
-                failure.message,
-                str(details.get("stage", "response")),
-            )
+            code, message = failure.code, failure.message
+            stage = str(details.get("stage", "response"))
         else:
             completed = msgspec.convert(response, Completed)
             _check_final_output(completed.output, event)

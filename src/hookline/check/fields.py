@@ -13,7 +13,7 @@ import msgspec
 
 from hookline._support.nearest import ask_which, only_one
 from hookline._support.problem import Problem
-from hookline.check.findings import Finding, Fix, Replace, Severity
+from hookline.check.findings import Finding, Fix, Severity, TextEdit
 from hookline.check.material import (
     Checked,
     CheckedFile,
@@ -149,8 +149,8 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
             )
         for _, path, definition in find_definitions(file):
             if "hooks" in definition or "command" not in definition:
-                known = _DEFINITION | _HOOK
-                yield from _check_keys(file, path, known, Definition, misplaced=_IN_DEFINITION)
+                keys = _DEFINITION | _HOOK
+                yield from _check_keys(file, path, keys, Definition, misplaced=_IN_DEFINITION)
                 continue
             yield file.finding(
                 "flat-definition",
@@ -160,8 +160,8 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
                 'move it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
             )
         for raw in find_raw_hooks(file):
-            known, misplaced = _find_keys_for(raw)
-            yield from _check_keys(file, raw.path, known, HookConfig, misplaced=misplaced)
+            keys, misplaced = _find_keys_for(raw)
+            yield from _check_keys(file, raw.path, keys, HookConfig, misplaced=misplaced)
 
 
 def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
@@ -190,7 +190,7 @@ def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, s
 def _check_keys(
     file: CheckedFile,
     path: Path,
-    known: Collection[str],
+    keys: Collection[str],
     kind: type[msgspec.Struct],
     *,
     misplaced: Mapping[str, tuple[str, str]] = {},
@@ -201,7 +201,7 @@ def _check_keys(
     force. In an object that ``is_shared`` with other programs, other keys are theirs."""
     value = file.value(path)
     for name in value if isinstance(value, Mapping) else ():
-        if (name in known and name not in misplaced) or re.match(COMMENTS, name):
+        if (name in keys and name not in misplaced) or re.match(COMMENTS, name):
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
@@ -225,8 +225,8 @@ def _check_keys(
             rule = "unknown-key"
             what = f"{name!r} is not a key of {speak_of(kind)} and has no effect"
             severity = Severity.WARNING
-            one, question = only_one(name, known), ask_which(name, known)
-            remedy = question or f"the keys are {', '.join(sorted(known))}"
+            one, question = only_one(name, keys), ask_which(name, keys)
+            remedy = question or f"the keys are {', '.join(sorted(keys))}"
             fixes = file.rename_key(here, one) if one else ()
             if one and (declared := keys_of(kind).get(one)) and declared.rules.loss:
                 severity = Severity.ERROR
@@ -252,7 +252,7 @@ def check_types(checked: Checked) -> Iterator[Finding]:
             before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
             newline = "\r\n" if "\r\n" in text else "\n"
             end = newline + before if not before.strip() else " "
-            fixes = (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
+            fixes = (TextEdit(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
         elif isinstance(kind, str) and only_one(kind, ["command"]):
             what = f"the type {kind!r} is unknown, so the hook is skipped"
             remedy, fixes = 'write "command"', raw.file.replace_value(at, "command")
@@ -327,8 +327,8 @@ def check_environments(checked: Checked) -> Iterator[Finding]:
             elif name in ours:
                 what = f"hookline sets {name} for every hook, and this hook gets another value"
                 remedy = "choose another name"
-            elif found := re.search(VARIABLE, value):
-                what = f"{name} gets the text {found[0]}: values of env are not expanded"
+            elif variable := re.search(VARIABLE, value):
+                what = f"{name} gets the text {variable[0]}: values of env are not expanded"
                 remedy = "set it in the script, or in the command"
             elif value.startswith("~/"):
                 what = f"{name} gets the text ~: values of env are not expanded"
@@ -351,9 +351,9 @@ def check_arguments(checked: Checked) -> Iterator[Finding]:
                 continue
             variables = re.finditer(VARIABLE, word)
             remedy = "leave args out and write the whole line as the command"
-            if found := next((v for v in variables if (v[1] or v[2]) not in directories), None):
-                what, why = found[0], "with args only variables of directories are replaced"
-                if (found[1] or found[2]) in of_events:
+            if variable := next((v for v in variables if (v[1] or v[2]) not in directories), None):
+                what, why = variable[0], "with args only variables of directories are replaced"
+                if (variable[1] or variable[2]) in of_events:
                     why = "variables of an event are not replaced"
                     remedy = "read it from the environment"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
@@ -401,11 +401,14 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
                 what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:
-                known = {
+                hook_names = {
                     site.hook.name for site in checked.hooks if may_disable(file.source, site.hook)
                 }
-                one, rule = only_one(name, known), "disabled-unknown"
-                what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
+                one, rule = only_one(name, hook_names), "disabled-unknown"
+                what, remedy = (
+                    f"no hook is called {name!r}",
+                    ask_which(name, hook_names) or "remove it",
+                )
                 if file.source is HookSource.PROJECT:
                     fixes = file.replace_value(path, one) if one else ()
                 else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from hookline._support.files import read_bounded, write_atomically
-from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Replace
+from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, TextEdit
 from hookline.check.material import Checked, CheckedFile
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, JsoncError, parse
@@ -64,7 +64,7 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
         if path in settings:
             before = settings[path].raw
             after = _edit_settings(
-                settings[path], [fix for fix in fixes if isinstance(fix, Replace)]
+                settings[path], [fix for fix in fixes if isinstance(fix, TextEdit)]
             )
         elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
             after = before.replace(b"\r\n", b"\n")
@@ -76,7 +76,7 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
     return file_changes
 
 
-def _edit_settings(file: CheckedFile, edits: list[Replace]) -> bytes:
+def _edit_settings(file: CheckedFile, edits: list[TextEdit]) -> bytes:
     text, last_start = file.document.text, len(file.document.text) + 1
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         # An edit that overlaps another is left for the next round.

@@ -168,22 +168,22 @@ def _judge_file_name(text: str, severity: Severity, *, is_tool: bool) -> Verdict
 
 
 def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None:
-    known = spec.triggers
-    unknown = [word for word in find_words(text) if word not in known]
-    if any(does_match(matches, name) for name in known):
+    triggers = spec.triggers
+    unknown = [word for word in find_words(text) if word not in triggers]
+    if any(does_match(matches, name) for name in triggers):
         # A regular expression may match more than the list; a plain word may not.
         if not unknown:
             return None
         severity, what = Severity.WARNING, f"{unknown[0]!r} never happens"
     else:
         severity, what = Severity.ERROR, f"{text!r} never happens, so these hooks never run"
-    one = only_one(unknown[0], known) if len(unknown) == 1 else None
-    remedy = ask_which(unknown[0] if unknown else text, known)
+    one = only_one(unknown[0], triggers) if len(unknown) == 1 else None
+    remedy = ask_which(unknown[0] if unknown else text, triggers)
     return Verdict(
         "matcher-trigger",
         severity,
         f"{what} on {spec.event.value}",
-        remedy or f"its {spec.target} is {', '.join(known)}",
+        remedy or f"its {spec.target} is {', '.join(triggers)}",
         replace_word(text, unknown[0], one) if one else None,
     )
 
@@ -217,14 +217,14 @@ def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | 
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     if re.match(OF_FILES, text):
         return _judge_file_name(text, Severity.WARNING, is_tool=True)
-    near = {word: found for word in words if (found := nearest(word, known, cutoff=0.75))}
+    near = {word: near_names for word in words if (near_names := nearest(word, known, cutoff=0.75))}
     if near and "mcp" not in text:
-        word, found = next(iter(near.items()))
+        word, near_names = next(iter(near.items()))
         one = only_one(word, known)
-        slip = "case counts" if found[0].lower() == word.lower() else "a typing error"
+        slip = "case counts" if near_names[0].lower() == word.lower() else "a typing error"
         what = f"{text!r} matches no known tool ({slip}?)"
         instead = replace_word(text, word, one) if one else None
-        remedy = did_you_mean([one] if one else found)
+        remedy = did_you_mean([one] if one else near_names)
         return Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
     return None
 
@@ -263,7 +263,7 @@ def find_exploding_name(text: str, *, search: bool) -> str | None:
     A repetition of nothing but a repetition can match in exponentially many ways; some hosts try
     them all. Overlapping alternatives may explode or not, so such names are tried, in bounded time.
     """
-    reader = _Reader(text)
+    reader = _ExpressionReader(text)
     try:
         reader.read_alternatives("")
     except RecursionError:
@@ -287,7 +287,7 @@ def find_exploding_name(text: str, *, search: bool) -> str | None:
     return None
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads an expression. ``nested`` are repetitions of repetitions and ``repeated`` all other
     groups that repeat without a limit, each with the text before it."""
 
@@ -321,16 +321,16 @@ class _Reader:
     def _read_repetition(self, prefix: str) -> _Part:
         """Read an atom and its quantifier."""
         units, is_group = self._read_atom(prefix)
-        found = _QUANTIFIER.match(self.text, self.at)
+        match = _QUANTIFIER.match(self.text, self.at)
         sample = units[0].sample
-        if found is None:
+        if match is None:
             inner = units[0] if is_group and len(units) == 1 else _Part(sample)
             optional = any(unit.optional for unit in units) if is_group else not sample
             return inner._replace(optional=optional)
-        self.at = found.end()
-        sign, possessive = found[0][0], found["mode"] == "+"
-        endless = sign in "*+" or (found["comma"] == "," and not found["most"])
-        optional = sign in "*?" or (sign == "{" and found["least"] in ("", "0"))
+        self.at = match.end()
+        sign, possessive = match[0][0], match["mode"] == "+"
+        endless = sign in "*+" or (match["comma"] == "," and not match["most"])
+        optional = sign in "*?" or (sign == "{" and match["least"] in ("", "0"))
         if is_group and endless and not possessive:
             self.nested += [(prefix, u.sample) for u in units if u.only_repeats and u.sample]
             if len(units) > 1:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline._support.problem import Problem
-from hookline.check.findings import Finding, Fix, Replace, Severity
+from hookline.check.findings import Finding, Fix, Severity, TextEdit
 from hookline.dialects import DIALECTS, Dialect
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.jsonc import Document, Path, value_at
@@ -96,13 +96,13 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
         span = self.document.span(path)
         if span is None or name in self.value(path[:-1]):
             return ()
-        return (Replace(self.path, span.key, span.key_end, _write_json(name)),)
+        return (TextEdit(self.path, span.key, span.key_end, _write_json(name)),)
 
     def replace_value(self, path: Path, value: object) -> tuple[Fix, ...]:
         """Make the edit that writes another value."""
         span = self.document.span(path)
         return (
-            () if span is None else (Replace(self.path, span.start, span.end, _write_json(value)),)
+            () if span is None else (TextEdit(self.path, span.start, span.end, _write_json(value)),)
         )
 
 
@@ -209,15 +209,17 @@ def read(
         plugins=plugins,
         texts=texts,
     )
-    found = sources.read()
-    layers = [*found.layers, *found.in_code]
+    content = sources.read()
+    layers = [*content.layers, *content.in_code]
     settings = combine(layers, trust=GivenTrust(True))
     problems = list(settings.problems)
     if any(layer.rules is not None for layer in layers):
         from hookline.dialects.claude.settings import make_tools
         from hookline.dialects.claude.skills import find_unrun_hooks
 
-        tools, refused = make_tools(found.layers, of_code=None, of_project=find_tools(found.layers))
+        tools, refused = make_tools(
+            content.layers, of_code=None, of_project=find_tools(content.layers)
+        )
         sources.share_tools(tools)
         problems += refused
         problems += find_unrun_hooks(
@@ -244,7 +246,9 @@ def read(
                 checked.append(of_plugin)
     read_paths = {file.path for file in sources.files}
     unread = (
-        () if found.foreign is False else (f.path for f in claude_files if f.path not in read_paths)
+        ()
+        if content.foreign is False
+        else (f.path for f in claude_files if f.path not in read_paths)
     )
     return Checked(
         files=tuple(checked),

@@ -60,12 +60,12 @@ def check_noise(checked: Checked) -> Iterator[Finding]:
             offset, remedy = traced.start(1), "leave it on stderr"
             what = "set -x goes to stdout here, among the answer"
         elif not is_moved and re.search(answer, text):
-            for found in re.finditer(words, code):
+            for match in re.finditer(words, code):
                 # A line that continues the one before it may be piped elsewhere.
-                is_continued = text[: found.start()].rstrip(" \t\n").endswith(_CONTINUED)
-                elsewhere = "file=" in found[0] if script.kind == "python" else is_continued
+                is_continued = text[: match.start()].rstrip(" \t\n").endswith(_CONTINUED)
+                elsewhere = "file=" in match[0] if script.kind == "python" else is_continued
                 if not elsewhere:
-                    offset = found.start(1)
+                    offset = match.start(1)
                     break
         if offset is not None:
             if script.site.hook.on_failure == "block":
@@ -103,10 +103,10 @@ def _blank(text: str, start: int, end: int) -> str:
 
 def _find_functions(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the name of each function, and its place from its name to its closing brace."""
-    for found in list(re.finditer(_FUNCTION, text))[:_MOST_FUNCTIONS]:
-        closing = re.compile(rf"(?m)^{found[1]}\}}").search(text, found.end())
+    for match in list(re.finditer(_FUNCTION, text))[:_MOST_FUNCTIONS]:
+        closing = re.compile(rf"(?m)^{match[1]}\}}").search(text, match.end())
         if closing is not None:
-            yield found[2], found.start(2), closing.end()
+            yield match[2], match.start(2), closing.end()
 
 
 def _find_substitutions(text: str) -> Iterator[tuple[int, int]]:

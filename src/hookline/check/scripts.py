@@ -57,8 +57,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
             return self.started.interpreter
         if self.shebang is None:
             return "sh" if self.started.by_shell and b"\0" not in self.content[:512] else None
-        found = interpreter_in(self.shebang)
-        return found.kind if found is not None else None
+        interpreter = interpreter_in(self.shebang)
+        return interpreter.kind if interpreter is not None else None
 
 
 def check_scripts(checked: Checked) -> Iterator[Finding]:
@@ -105,25 +105,25 @@ def check_open(checked: Checked) -> Iterator[Finding]:
         if site.hook.source is not HookSource.PROJECT:
             continue
         try:
-            found = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
+            look = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
         except TrustError:
             continue
         is_guard = site.hook.on_failure == "block" or any(
             demand.is_met_by(site.entry) for demand in checked.required
         )
-        why = found.explain_open(is_guard)
-        if not why or found.form.is_missing:
+        why = look.explain_open(is_guard)
+        if not why or look.form.is_missing:
             continue
-        names_something = bool(found.form.named or not found.form.open)
+        names_something = bool(look.form.named or not look.form.open)
         if not (is_guard or names_something):
             continue
         severity = Severity.HINT
         if is_guard:
             severity = Severity.ERROR if names_something else Severity.WARNING
         what = f"no review vouches for what it starts: {why}"
-        is_movable = is_guard and not found.form.named
+        is_movable = is_guard and not look.form.named
         fixes = _move_into_script(checked, site, scripts) if is_movable else ()
-        yield site.finding("open", severity, ("command",), what, found.remedy, fixes)
+        yield site.finding("open", severity, ("command",), what, look.remedy, fixes)
 
 
 def _move_into_script(checked: Checked, site: CommandSite, new_names: set[str]) -> tuple[Fix, ...]:
@@ -198,8 +198,8 @@ def _why_cold(site: CommandSite, checked: Checked) -> str | None:
     try:
         places = {"cwd": checked.cwd, "project_dir": checked.project_dir}
         argv = resolve_words(argv, site.hook, **places)
-        found = python_script(argv, program=argv[0], cwd=checked.cwd)
-        return found if isinstance(found, str) else None
+        script = python_script(argv, program=argv[0], cwd=checked.cwd)
+        return script if isinstance(script, str) else None
     except ValueError:
         return "no program can have such a name"
 
@@ -210,7 +210,7 @@ def find_scripts(
 ) -> tuple[tuple[CommandSite, Started | None, Script | None], ...]:
     """Find what each hook starts, and its script if it can be read."""
     # Cached, as several rules look at scripts.
-    found = []
+    scripts = []
     for site in checked.commands:
         variables = find_variables(site, checked)
         started = started_by(
@@ -229,8 +229,8 @@ def find_scripts(
                 script = Script(
                     site=site, started=started, path=path, content=content, shebang=shebang
                 )
-        found.append((site, started, script))
-    return tuple(found)
+        scripts.append((site, started, script))
+    return tuple(scripts)
 
 
 def find_variables(site: CommandSite, checked: Checked) -> dict[str, str]:
@@ -301,8 +301,8 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
             column = offset - content.rfind(b"\n", 0, offset)
             what = "the script has Windows line ends, which the interpreter reads as text"
             line_ends = UnixLineEnds(script.path)
-            found = finding("script-crlf", what, "save it with Unix line ends", line_ends)
-            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
+            finding_there = finding("script-crlf", what, "save it with Unix line ends", line_ends)
+            yield msgspec.structs.replace(finding_there, file=script.path, line=line, column=column)
         return
     at = program_at(shebang or ())
     if not by_itself or shebang is None or at is None:
@@ -322,5 +322,5 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
     if not is_there:
         program_text = os.fsencode(program).decode(errors="replace")
         what = f"the first line names {program_text}, which does not exist"
-        found = finding("script-interpreter", what, remedy)
-        yield msgspec.structs.replace(found, file=script.path, line=1, column=3)
+        finding_there = finding("script-interpreter", what, remedy)
+        yield msgspec.structs.replace(finding_there, file=script.path, line=1, column=3)

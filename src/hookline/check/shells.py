@@ -121,8 +121,8 @@ def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
         return
     line, message = error
     what = f"{name} cannot parse this, so the script exits with 2, which blocks: {message}"
-    found = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
-    yield msgspec.structs.replace(found, file=script.path, line=line, column=1)
+    finding = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
+    yield msgspec.structs.replace(finding, file=script.path, line=line, column=1)
 
 
 def _find_shell(name: str, checked: Checked) -> str | None:
@@ -156,8 +156,8 @@ def _run_parser(argv: list[str], file: str | None) -> tuple[int, str] | None:
     if process.returncode == 0:
         return None
     for line in process.stderr.decode(errors="replace").splitlines():
-        if found := _BASH_ERROR.search(line) or _DASH_ERROR.search(line):
-            return int(found[1]), found[2]
+        if match := _BASH_ERROR.search(line) or _DASH_ERROR.search(line):
+            return int(match[1]), match[2]
     return None
 
 
@@ -182,5 +182,5 @@ def _parse_python(script: Script) -> Iterator[Finding]:
         # A newer Python may be able to parse it.
         version = ".".join(map(str, sys.version_info[:2]))
         what, severity = f"Python {version} cannot parse this: {message}", Severity.WARNING
-    found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
-    yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))
+    finding = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
+    yield msgspec.structs.replace(finding, file=script.path, line=line, column=max(column, 1))

@@ -15,7 +15,7 @@ from hookline._support.places import home_dir
 from hookline.check import Checked, Finding, Severity, check, read
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
-from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shown_path, width_of
+from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shorten_path, width_of
 from hookline.settings.jsonc import spoken
 from hookline.settings.reader import find_foreign_files, find_project_dir, find_settings_files
 from hookline.wire.hooks import HookSource
@@ -117,7 +117,7 @@ def _show(
         for line in _describe_lines(change):
             screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
         screen.line()
-    shorten = _make_shorter(checked, shown_path, os.getcwd())
+    shorten = _make_shorter(checked, shorten_path, os.getcwd())
     for file, group in groupby(findings, key=lambda finding: finding.file):
         _show_file(screen, file, list(group), shorten)
     _show_summary(options, screen, findings, checked)
@@ -125,7 +125,7 @@ def _show(
 
 def _describe(options: Options, change: "FileChange") -> tuple[Span, Span]:
     verb = "changed" if options.fix else "would change"
-    return (f"{verb} ", "change"), (shown_path(change.file), "name")
+    return (f"{verb} ", "change"), (shorten_path(change.file), "name")
 
 
 def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
@@ -231,7 +231,7 @@ def _show_file(
                 numbers = ", ".join(map(str, others[:_MOST_LINES]))
                 left = len(others) - _MOST_LINES
                 also = f" (also on {noun} {numbers}{f' and {left} more' if left > 0 else ''})"
-        place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
+        place = f"{shorten_path(file)}:{finding.line}:{finding.column}:"
         severity, text = f"{finding.severity.value}:", shorten(finding.text)
         needed = width_of(f"{place} {severity} {text}{also}")
         gap = " " if screen.width is None or needed <= screen.width else "\n"
@@ -248,7 +248,7 @@ def _explain_empty(checked: Checked) -> Iterator[str]:
     """Say that nothing was checked, and what may have been meant."""
     yield f"there are no settings to check for {checked.project_dir}"
     if checked.unread:
-        folders = dict.fromkeys(shown_path(os.path.dirname(path)) for path in checked.unread)
+        folders = dict.fromkeys(shorten_path(os.path.dirname(path)) for path in checked.unread)
         yield f"{', '.join(folders)} holds settings of Claude Code, which --claude checks"
     else:
         yield "`hookline init` makes a first hook, its settings and its tests"
@@ -287,12 +287,12 @@ def _show_summary(
     from hookline.trust.store import TrustStore
 
     try:
-        known = TrustStore().read(checked.project_dir)
+        record = TrustStore().read(checked.project_dir)
         now = Project.load(options.cwd, **find_sources(options)).review()
     except TrustError as error:
         screen.warning(str(error))
         return
-    if known is None or known.review.changes_of(now.review):
+    if record is None or record.review.changes_of(now.review):
         trust = "hookline trust --claude" if options.claude else "hookline trust"
         screen.line(f"the project's hooks run after you trust them with `{trust}`")
 

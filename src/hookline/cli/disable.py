@@ -10,7 +10,7 @@ from hookline.cli.enable import (
 )
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Options, flag
-from hookline.cli.screen import Screen, shown_path, shown_place
+from hookline.cli.screen import Screen, shorten_path, shorten_place
 from hookline.settings.edit import disable
 
 EXAMPLES = (
@@ -35,7 +35,7 @@ def run(options: Options, screen: Screen) -> int:
         raise unknown_name(options, screen)
     managed = [entry for entry in group.entries if entry.hook.managed]
     if len(managed) == len(group.entries):
-        where = shown_place(managed[0].file, managed[0].line)
+        where = shorten_place(managed[0].file, managed[0].line)
         raise CommandError(
             f"{group.name} is managed by the system's settings ({where}) and cannot be disabled; "
             "ask the administrator of this machine"
@@ -48,14 +48,14 @@ def run(options: Options, screen: Screen) -> int:
         changed = [updated.file] if updated is not None and is_new else []
         show_document(screen, find_hooks(options), changed=changed)
     elif not is_new:
-        where = shown_place(before.file, before.line) if before else shown_path(place.file)
+        where = shorten_place(before.file, before.line) if before else shorten_path(place.file)
         screen.line((group.name, "name"), f" is disabled already, in {where}")
     else:
         reach = " in this project" if options.project else " in every project"
         reach = "" if options.settings else reach
         screen.line((group.name, "name"), f" is disabled{reach} ({group.events})")
         back = enable_command(options, project=options.project)
-        screen.line(f"written to {shown_path(place.file)}; `{back}` takes it back")
+        screen.line(f"written to {shorten_path(place.file)}; `{back}` takes it back")
     after = find_hooks(options).entries
     if options.project and any(entry.enabled for entry in after):
         screen.warning(

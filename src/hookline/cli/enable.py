@@ -10,7 +10,7 @@ import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, repeat_options
-from hookline.cli.screen import Screen, shown_path, shown_place
+from hookline.cli.screen import Screen, shorten_path, shorten_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.edit import Place, enable, project_place, user_place
@@ -68,7 +68,7 @@ def run(options: Options, screen: Screen) -> int:
             already = "" if files else " already"
             screen.line(name, f" is enabled{already} ({after.events})")
         for file in files:
-            screen.line(f"its name was taken out of {shown_path(file)}")
+            screen.line(f"its name was taken out of {shorten_path(file)}")
         if any(entry.enabled and not entry.trusted for entry in after.entries):
             screen.line("it runs after you trust the project's hooks with `hookline trust`")
     if not off:
@@ -76,7 +76,7 @@ def run(options: Options, screen: Screen) -> int:
     switch = find_switch(off[0].hook, after.switches)
     why = "`hookline list` shows its state"
     if switch is not None:
-        where = shown_place(switch.file, switch.line)
+        where = shorten_place(switch.file, switch.line)
         is_project = switch.source is HookSource.PROJECT
         ours = project_place(after.project_dir) if is_project else user_place(options.settings)
         if switch.name is None:

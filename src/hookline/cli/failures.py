@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hookline.cli.screen import Screen, break_command, discard, shown_path, terminal_width
+from hookline.cli.screen import Screen, break_command, discard, shorten_path, terminal_width
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
-def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
+def unknown_verb(verb: str, verbs: Iterable[str]) -> CommandError:
     """The error for an unknown verb, with the nearest ones."""
     if verb.startswith("-"):
         return CommandError(f"options come after the verb: hookline VERB {verb}")
     from hookline._support.nearest import did_you_mean, nearest
 
-    hint = did_you_mean(nearest(verb, known)) or "`hookline --help` lists the verbs"
+    hint = did_you_mean(nearest(verb, verbs)) or "`hookline --help` lists the verbs"
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
@@ -62,7 +62,7 @@ def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
     Return True if there are any, so that hooks may be missing."""
     reported = [problem for problem in problems if problem.kind != "untrusted"]
     for problem in reported:
-        screen.warning(shown_path(str(problem)))
+        screen.warning(shorten_path(str(problem)))
     return bool(reported)
 
 
@@ -117,8 +117,8 @@ def _report(error: BaseException) -> int:
 
 def _say(text: str) -> None:
     screen = Screen(None, sys.stderr)
-    message, found, command = text.partition("; try: ")
-    if found and sys.stderr is not None and sys.stderr.isatty():
+    message, separator, command = text.partition("; try: ")
+    if separator and sys.stderr is not None and sys.stderr.isatty():
         # To be copied, so that it must not be wrapped between words.
         lines = break_command(command, width=terminal_width(sys.stderr) - 2)
         screen.note(f"hookline: {message}; try:")

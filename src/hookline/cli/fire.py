@@ -16,7 +16,7 @@ from hookline.cli.options import (
     event_options,
     explain_unknown_event,
 )
-from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
+from hookline.cli.screen import Row, Screen, Span, count, duration, shorten_place
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.errors import InvalidPayloadError, TranslationError, UnknownEventError
@@ -311,7 +311,7 @@ def _cut_warning(
     if not is_here:
         then.append("fix it where the worker runs")
     entries = project.get_settings().entries if is_here else ()
-    places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
+    places = [shorten_place(each.file, each.line) for each in entries if each.name == warning.hook]
     failure = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
     last = ": ".join(filter(None, (*places[:1], "; ".join(then))))
     return f"{failure}\n{last}" if last else failure
@@ -401,12 +401,12 @@ def _find_changes(
 
 def _find_changed_fields(before: Any, after: Any, path: str = "") -> list[str]:
     """The names of the fields that differ, those of ``config`` one by one."""
-    found: list[str] = []
+    changed_fields: list[str] = []
     for name in [name for name in {**before, **after} if before.get(name) != after.get(name)]:
         old, new = before.get(name) or {}, after.get(name) or {}
         nested = name == "config" and isinstance(old, dict) and isinstance(new, dict)
-        found += _find_changed_fields(old, new, f"{name}.") if nested else [path + name]
-    return found
+        changed_fields += _find_changed_fields(old, new, f"{name}.") if nested else [path + name]
+    return changed_fields
 
 
 def _encode(value: object) -> str:

@@ -19,7 +19,7 @@ from hookline.cli.options import (
     find_sources,
     read_event_name,
 )
-from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
+from hookline.cli.screen import Row, Screen, count, duration, shorten_path, shorten_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.layers import EffectiveSettings, Switch, find_switch
@@ -233,7 +233,7 @@ def _describe(hook: HookConfig) -> Iterator[str]:
         text = " ".join(hook.prompt.split())
         yield text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…"
     if hook.plugin_root is not None:
-        yield f"plugin {shown_path(hook.plugin_root)}"
+        yield f"plugin {shorten_path(hook.plugin_root)}"
 
 
 def _describe_state(entry: HookRegistryEntry) -> str:
@@ -261,7 +261,7 @@ def _make_rows(
     if isinstance(hook, CommandHook):
         more = f"{', warm' if hook.warm else ''}{', async' if hook.background else ''}"
     kind = f"  {hook.type}{more}, {duration(hook.timeout)}"
-    place = shown_place(entry.file, entry.line)
+    place = shorten_place(entry.file, entry.line)
     yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
     details = ", ".join(_describe(hook))
     if hook.dialect_event or details:
@@ -274,7 +274,7 @@ def _make_rows(
     elif isinstance(hook, CommandHook) and hook.start is not None and hook.start.from_copy:
         yield ("  runs from its reviewed copy", "faint"), "", ""
     if switch is not None:
-        place = shown_place(switch.file, switch.line)
+        place = shorten_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
     if outcome is not None:
         from datetime import UTC, datetime

@@ -11,7 +11,7 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag, repeat_options
-from hookline.cli.screen import Screen, count, shown_path, shown_place
+from hookline.cli.screen import Screen, count, shorten_path, shorten_place
 from hookline.migrate.plan import (
     Destination,
     Kind,
@@ -102,7 +102,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             if source.target != target.file:
                 continue
             moves = [move for move in target.moves if move.file == source.file]
-            files = shown_path(source.file), shown_path(target.file)
+            files = shorten_path(source.file), shorten_path(target.file)
             screen.line((files[0], "title"), " → ", (files[1], "title"))
             if not moves:
                 screen.line(("no hook can be migrated", "faint"), indent=2)
@@ -126,7 +126,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             continue
         screen.line((title, role))
         for finding in findings:
-            place = shown_place(finding.file, finding.line)
+            place = shorten_place(finding.file, finding.line)
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             screen.line((place, "faint"), indent=2)
             screen.line(f"{finding.message}{remedy}", indent=4)
@@ -137,17 +137,17 @@ def _show_outcome(
     screen: Screen, plan: Plan, updates: Sequence[Updated] | None, again: str
 ) -> None:
     new = sum(len(target.new) for target in plan.targets)
-    known = len(plan.moves) - new
+    old = len(plan.moves) - new
     parts = [f"{count(new, 'hook')} to add" if updates is None else f"{count(new, 'hook')} added"]
-    parts += [f"{known} already there"] if known else []
+    parts += [f"{old} already there"] if old else []
     refused = sum(1 for finding in plan.findings if finding.kind is Kind.REFUSED)
     parts += [f"{refused} refused"] if refused else []
     screen.line(", ".join(parts))
     for update in updates or ():
         if update.changed:
             verb = "made" if update.created else "changed"
-            backup = f"; as it was: {shown_path(update.backup)}" if update.backup else ""
-            screen.line((verb, "good"), f" {shown_path(update.file)}{backup}")
+            backup = f"; as it was: {shorten_path(update.backup)}" if update.backup else ""
+            screen.line((verb, "good"), f" {shorten_path(update.file)}{backup}")
     if updates is None and any(target.new or target.disabled for target in plan.targets):
         screen.line("nothing was written; to do so: ", (again, "name"))
     elif plan.moves:

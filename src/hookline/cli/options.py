@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 import msgspec
 
 from hookline.cli.failures import CommandError, report_unwritten
-from hookline.cli.screen import Screen, shown_path
+from hookline.cli.screen import Screen, shorten_path
 from hookline.errors import UnknownEventError
 from hookline.wire.events import EventName, HookEventName
 
@@ -167,7 +167,7 @@ def repeat_options(options: Options) -> list[str]:
 
 def explain_unread(files: Sequence[str]) -> str:
     """How to read Claude Code's settings that were found and left out."""
-    paths = ", ".join(map(shown_path, files))
+    paths = ", ".join(map(shorten_path, files))
     are, them = ("is", "it") if len(files) == 1 else ("are", "them")
     how = f'pass --claude, or write "claude": true into your settings, to read {them}'
     return f"{paths} {are} not read; {how}"
@@ -221,7 +221,7 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
     """
     by_name = {option.name: option for option in table}
     argument = next((option for option in table if option.is_argument), None)
-    found = {option.key: option.default for option in table}
+    values = {option.key: option.default for option in table}
     present: dict[str, str] = {}
     rest = iter(arguments)
     for word in rest:
@@ -243,11 +243,11 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
         group = option.one_of or option.name
         if present.setdefault(group, option.name) != option.name:
             return None
-        found[option.key] = [*(found[option.key] or ()), value] if option.again else value
+        values[option.key] = [*(values[option.key] or ()), value] if option.again else value
     must = [option for option in table if option.required or option.is_argument]
     if any(not option.count and option.name not in present for option in must):
         return None
-    return Options(**found)
+    return Options(**values)
 
 
 def explain_unknown_event(error: UnknownEventError) -> str:
@@ -255,9 +255,9 @@ def explain_unknown_event(error: UnknownEventError) -> str:
     from hookline._support.nearest import nearest
     from hookline.dialects import list_event_names
 
-    found = nearest(str(error.name), dict.fromkeys(list_event_names()))
-    if found:
-        return str(UnknownEventError(error.name, found))
+    suggestions = nearest(str(error.name), dict.fromkeys(list_event_names()))
+    if suggestions:
+        return str(UnknownEventError(error.name, suggestions))
     return f"{error}; the events are {', '.join(HookEventName)}, and Claude Code's (PreToolUse, …)"
 
 
@@ -299,21 +299,17 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
 
             from hookline._support.nearest import did_you_mean, nearest
 
-            known = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
+            helps = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
             for word in takewhile(lambda word: word != "--", args or ()):
-                option_name = word.partition("=")[0]
+                flag_name = word.partition("=")[0]
                 # One with a blank in it is an argument.
-                if (
-                    option_name.startswith("--")
-                    and option_name not in known
-                    and " " not in option_name
-                ):
-                    names = [name for name, help in known.items() if help is not None]
+                if flag_name.startswith("--") and flag_name not in helps and " " not in flag_name:
+                    names = [name for name, help in helps.items() if help is not None]
                     hint = (
-                        did_you_mean(nearest(option_name, names))
+                        did_you_mean(nearest(flag_name, names))
                         or f"`{self.prog} --help` lists them"
                     )
-                    raise CommandError(f"{self.prog} has no option {option_name}; {hint}")
+                    raise CommandError(f"{self.prog} has no option {flag_name}; {hint}")
             return super().parse_known_args(args, namespace)
 
     parser = Parser(prog=f"hookline {name}", allow_abbrev=False)

@@ -231,7 +231,7 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.1f} ms"
 
 
-def shown_path(path: str) -> str:
+def shorten_path(path: str) -> str:
     """The path from here if it is below, else from ``~`` if it is below that, else whole."""
     for start, sign in ((os.getcwd(), ""), (os.path.expanduser("~"), f"~{os.sep}")):
         below = os.path.join(start, "")
@@ -240,9 +240,9 @@ def shown_path(path: str) -> str:
     return path
 
 
-def shown_place(file: str | None, line: int | None) -> str:
+def shorten_place(file: str | None, line: int | None) -> str:
     """``file:line``, as short as can be."""
-    return "" if file is None else f"{shown_path(file)}:{line}"
+    return "" if file is None else f"{shorten_path(file)}:{line}"
 
 
 def width_of(text: str) -> int:

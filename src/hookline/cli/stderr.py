@@ -62,12 +62,12 @@ def take_what_matters(text: str) -> Excerpt:
 def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
     """Return the failure with its stderr shortened to what matters; ``rest`` says where to find all
     of it."""
-    found = _ENDED.fullmatch(error)
-    if found is None:
+    match = _ENDED.fullmatch(error)
+    if match is None:
         return error
-    lines, left_out, is_trace = take_what_matters(found[2])
+    lines, left_out, is_trace = take_what_matters(match[2])
     between = ": " if is_trace or not left_out else "; its stderr ends with\n"
-    text = found[1] + between + "\n".join(lines)
+    text = match[1] + between + "\n".join(lines)
     return f"{text}\n{describe_left_out(left_out, rest=rest)}" if left_out else text
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from hookline.cli.failures import CHECK_HINT, CommandError, tell_problems
 from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources, flag
-from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shorten_path
 from hookline.engine.project import Project
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
 from hookline.trust.form import CHANGES
@@ -79,8 +79,8 @@ def run(options: Options, screen: Screen) -> int:
         return answer
     stores = TrustStore.all()
     record = _read_record(stores, project_dir, screen)
-    known = None if record is None else record.review
-    changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
+    former = None if record is None else record.review
+    changes = former.changes_of(now) if former is not None else [*_list_unreviewed(now)]
     if record is not None and (damage := record.find_damage(record.review.files)) is not None:
         changes.append(damage)
     if not changes:
@@ -97,7 +97,7 @@ def run(options: Options, screen: Screen) -> int:
     if options.json:
         return _answer_in_json(options, screen, stores, draft, record, changes)
     if not changes:
-        return _tell_unchanged(screen, project, now, known, is_broken=is_broken)
+        return _tell_unchanged(screen, project, now, former, is_broken=is_broken)
     if options.check:
         screen.line((now.project, "name"), f": {count(len(changes), 'thing')} to review")
         for change in changes:
@@ -106,7 +106,7 @@ def run(options: Options, screen: Screen) -> int:
         return 1
     _show(screen, draft, record, changes)
     _refuse_broken(broken)
-    refused = _ask(options, screen, now, known)
+    refused = _ask(options, screen, now, former)
     if refused is None:
         return 1
     folder = _record(stores, draft, refused)
@@ -167,23 +167,23 @@ def _record(
     stores: Sequence[TrustStore], draft: ReviewDraft, refused: Sequence[ReviewedHook]
 ) -> str:
     """Write a review where the environment leads; those in other places stay in force."""
-    return shown_path(stores[0].write(leave_out(draft, refused)))
+    return shorten_path(stores[0].write(leave_out(draft, refused)))
 
 
 def _ask(
-    options: Options, screen: Screen, now: Review, known: Review | None
+    options: Options, screen: Screen, now: Review, former: Review | None
 ) -> list[ReviewedHook] | None:
     """Ask about the review, then about each open hook; return the open hooks that were refused,
     None if nothing is to be recorded."""
-    refused = find_refused(now, known, set(options.accept_open or ()))
-    _sum_up(screen, now, known)
+    refused = find_refused(now, former, set(options.accept_open or ()))
+    _sum_up(screen, now, former)
     if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")
         return None
     if not options.yes:
         refused = [hook for hook in refused if not _agrees(screen, _word_question(hook))]
     # An open guard that is refused must not take the one away that it would replace.
-    before = [] if known is None else known.get_guards()
+    before = [] if former is None else former.get_guards()
     for hook in refused:
         if any(guard.has_same_place(hook.entry) for guard in before):
             screen.warning(
@@ -199,7 +199,7 @@ def _word_question(hook: ReviewedHook) -> str:
     return f"Let {guard}{hook.name!r} run, though what it starts can change without a review?"
 
 
-def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
+def _sum_up(screen: Screen, now: Review, former: Review | None) -> None:
     """Say in the last lines before the question what a yes means."""
     guards = [hook for hook in now.hooks if hook.is_guard]
     opened = [hook for hook in now.hooks if hook.why_open]
@@ -207,7 +207,7 @@ def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
     parts = [count(len(guards), "guard")] if guards else []
     parts += [count(others, "other hook" if guards else "hook")] if others else []
     screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
-    for guard in [] if known is None else known.get_guards():
+    for guard in [] if former is None else former.get_guards():
         if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
             screen.line(("removed: ", "bad"), f"{guard.name}, which guards no more", indent=2)
     for hook in opened:
@@ -244,16 +244,16 @@ def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> Non
 
 
 def _tell_unchanged(
-    screen: Screen, project: Project, now: Review, known: Review | None, *, is_broken: bool
+    screen: Screen, project: Project, now: Review, former: Review | None, *, is_broken: bool
 ) -> int:
-    if known is None:
+    if former is None:
         screen.line("there are no hooks in the settings of ", (now.project, "name"))
         screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
         if files := project.find_unread():
             screen.line((explain_unread(files), "faint"))
         return 0
     screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
-    screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
+    screen.line(f"trusted on {former.trusted_at}; nothing has changed since")
     _show_open(screen, now.hooks)
     return 0
 
@@ -266,17 +266,17 @@ def _answer_in_json(
     record: ReviewRecord | None,
     changes: list[str],
 ) -> int:
-    now, known = draft.review, None if record is None else record.review
-    refused = find_refused(now, known, set(options.accept_open or ()))
-    is_kept = known is not None and any(
-        guard.has_same_place(hook.entry) for guard in known.get_guards() for hook in refused
+    now, former = draft.review, None if record is None else record.review
+    refused = find_refused(now, former, set(options.accept_open or ()))
+    is_kept = former is not None and any(
+        guard.has_same_place(hook.entry) for guard in former.get_guards() for hook in refused
     )
     if options.yes and changes and not options.check and not is_kept:
         _record(stores, draft, refused)
         record = _read_record(stores, now.project, None)
         assert record is not None
-        known, changes = record.review, record.review.changes_of(now)
-    before = {} if known is None else known.files
+        former, changes = record.review, record.review.changes_of(now)
+    before = {} if former is None else former.files
     hooks: list[dict[str, Any]] = [
         {
             **hook.entry,
@@ -292,7 +292,7 @@ def _answer_in_json(
         {
             "project": now.project,
             "trusted": not changes and bool(now.hooks),
-            "trusted_at": None if known is None else known.trusted_at,
+            "trusted_at": None if former is None else former.trusted_at,
             "digest": now.digest(),
             "to_review": changes,
             "hooks": hooks,
@@ -320,17 +320,17 @@ def _refuse_broken(places: Sequence[str]) -> None:
 
 def _find_tests(project: str, screen: Screen) -> list[str]:
     """Return the hook tests that bring code: it is reviewed with the project."""
-    found = []
+    tests = []
     try:
         for file in find_test_files(project):
             try:
                 if brings_code(file):
-                    found.append(file)
+                    tests.append(file)
             except HookTestError as error:
                 screen.warning(str(error))
     except HookTestError as error:
         screen.warning(str(error))
-    return found
+    return tests
 
 
 def _list_unreviewed(now: Review) -> Iterator[str]:
@@ -402,15 +402,15 @@ def _show_changes(
     screen: Screen, draft: ReviewDraft, record: ReviewRecord, changes: Sequence[str]
 ) -> None:
     """Show what differs from the copy of the last review: entries and lines."""
-    now, known = draft.review, record.review
-    screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
+    now, former = draft.review, record.review
+    screen.line(f"changed since it was trusted on {former.trusted_at}:", indent=2)
     for change in changes:
         screen.quote(change)
     screen.line()
-    _show_entries(screen, known, now)
-    _show_diff(screen, _describe_project(known), _describe_project(now))
-    for name in sorted({**known.files, **now.files}):
-        before, after = known.files.get(name), now.files.get(name)
+    _show_entries(screen, former, now)
+    _show_diff(screen, _describe_project(former), _describe_project(now))
+    for name in sorted({**former.files, **now.files}):
+        before, after = former.files.get(name), now.files.get(name)
         if before == after:
             continue
         word = "new" if before is None else "leaves" if after is None else ""
@@ -429,9 +429,9 @@ def _show_changes(
         )
 
 
-def _show_entries(screen: Screen, known: Review, now: Review) -> None:
+def _show_entries(screen: Screen, former: Review, now: Review) -> None:
     """Show the entries that are new, that leave and that differ, hook by hook."""
-    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *known.hooks))
+    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *former.hooks))
     for event, name in keys:
         before, after = (
             [
@@ -440,7 +440,7 @@ def _show_entries(screen: Screen, known: Review, now: Review) -> None:
                 if (hook.event, hook.name) == (event, name)
                 for line in (f"matcher: {hook.entry.get('matcher', '*')}", *_describe_hook(hook))
             ]
-            for reviewed in (known, now)
+            for reviewed in (former, now)
         )
         if before == after:
             continue
@@ -510,11 +510,11 @@ def _describe_hook(hook: ReviewedHook) -> list[str]:
         command = "\n".join([f"sends the event to {entry['url']}", *headers])
         if entry.get("allowed_env"):
             command += f"\nits headers may name {', '.join(entry['allowed_env'])}"
-    own_lines = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
-    own_lines |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
+    covered_keys = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
+    covered_keys |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
     labels = {"condition": "if", "background": "async", "plugin_root": "plugin"}
     labels |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
-    more = {name: value for name, value in entry.items() if name not in own_lines}
+    more = {name: value for name, value in entry.items() if name not in covered_keys}
     if not hook.enabled:
         more["disabled"] = "by the project"
     return [

@@ -20,8 +20,8 @@ def run(options: Options, screen: Screen) -> int:
     refuse_settings(options)
     if options.stale:
         return _forget_stale(options, screen)
-    found = Project.load(options.cwd, **find_sources(options))
-    project = os.path.realpath(found.project_dir)
+    loaded = Project.load(options.cwd, **find_sources(options))
+    project = os.path.realpath(loaded.project_dir)
     forgotten = [store.forget(project) for store in TrustStore.all()]
     was_trusted = any(forgotten)
     if options.json:

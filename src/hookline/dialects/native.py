@@ -260,10 +260,10 @@ def _make_answer(event: EventName, content: StdoutContent, *, strict: bool) -> H
 
 def _describe_unread_answer(fields: Mapping[str, Any], why: str) -> tuple[str, ...]:
     """Describe an answer that is not read because of its hook's exit code."""
-    known = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
-    if not known:
+    names = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
+    if not names:
         return ()
-    unread = f"its answer on stdout ({join_names(known)}) is not read: {why}"
+    unread = f"its answer on stdout ({join_names(names)}) is not read: {why}"
     return (f"{unread}; exit with 0 to have it read",)
 
 
@@ -329,8 +329,8 @@ def _remark_on_unknown(
     meaningless += unknown[MOST_COMPARED:]
     unread = describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where)
     if len(unknown) == len(output):
-        known = ", ".join(TOP_LEVEL_FIELDS)
-        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {known}")
+        fields = ", ".join(TOP_LEVEL_FIELDS)
+        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {fields}")
         unread = Unread(unread.slips, [])
     remarks.add_unread(unread)
     _refuse_many(len(unknown), remarks)
@@ -419,12 +419,12 @@ def _find_instead(event: EventName, name: str) -> str | None:
     """Say what to write in place of a field that the event does not read; None for a field that
     has no meaning anywhere."""
     own = SPECIFIC_FIELDS[event]
-    for known in own:
-        if find_slip(name, (known,)):
-            return f"write hookSpecificOutput.{known}"
+    for own_name in own:
+        if find_slip(name, (own_name,)):
+            return f"write hookSpecificOutput.{own_name}"
     for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
-        for known, instead in table.items():
-            if _strip_name(name) == _strip_name(known):
+        for own_name, instead in table.items():
+            if _strip_name(name) == _strip_name(own_name):
                 return instead
     readers = [
         other.value

@@ -221,7 +221,7 @@ def _read_text(text: str, strictness: Strictness) -> object:
 
 def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> StdoutContent:
     """Find the strictest answer in a text that is not JSON as a whole."""
-    found, found_strictness = None, -1
+    strictest, highest = None, -1
     budget, read_to, answer_to = _BUDGET, 0, 0
     rest_of_line = re.compile(_REST_OF_LINE)
     starts = re.finditer(_OBJECT_START, text) if re.search(_KNOWN_FIELD, text) else iter(())
@@ -240,14 +240,14 @@ def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> S
         if not TOP_LEVEL_FIELDS.keys().isdisjoint(value) and rest_of_line.match(text, end):
             answer_to = end
             weight = strictness(value)
-            if weight >= found_strictness:
-                found, found_strictness = value, weight
-    if budget < 0 and found_strictness < BLOCKS:
+            if weight >= highest:
+                strictest, highest = value, weight
+    if budget < 0 and highest < BLOCKS:
         return StdoutContent(text=text, garbled="holds more broken pieces of JSON than can be read")
-    if found is None:
+    if strictest is None:
         return StdoutContent(text=text, garbled=_why_garbled(text, decoder))
     return StdoutContent(
-        object=found, warnings=("text around the JSON answer was ignored; print only JSON",)
+        object=strictest, warnings=("text around the JSON answer was ignored; print only JSON",)
     )
 
 

@@ -91,13 +91,13 @@ class ShownCall(msgspec.Struct, frozen=True):
 
 
 def show_as_tool(
-    name: str, tool_input: Mapping[str, Any], found: tuple[str, ToolAlias] | None
+    name: str, tool_input: Mapping[str, Any], host_tool: tuple[str, ToolAlias] | None
 ) -> ShownCall:
-    """Show a call in a host's words; ``found`` is the host's tool for it, None if it has none.
+    """Show a call in a host's words; ``host_tool`` is the host's tool for it, None if it has none.
     Raises AmbiguousInputError."""
-    if found is None:
+    if host_tool is None:
         return ShownCall(name, _copy_as_dict(tool_input), tool_input)
-    host, alias = found
+    host, alias = host_tool
     if not alias.fields:
         return ShownCall(host, _copy_as_dict(tool_input), tool_input, alias=alias)
     renamed = {field: names[0] for field, names in alias.fields.items()}
@@ -150,8 +150,8 @@ def locate(path: str, cwd: str) -> str:
 def split_mcp_name(name: str) -> tuple[str, str] | None:
     """Split ``mcp__<server>__<tool>`` into server and tool; None for any other name."""
     prefix, _, rest = name.partition("__")
-    server, found, tool = rest.partition("__")
-    return (server, tool) if prefix == "mcp" and server and found and tool else None
+    server, separator, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and separator and tool else None
 
 
 def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -160,9 +160,9 @@ def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     if parts is None:
         return None
     server, tool = parts
-    known = fields.get("mcp_server")
-    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
-        server = known["name"]
+    context = fields.get("mcp_server")
+    if isinstance(context, Mapping) and isinstance(context.get("name"), str):
+        server = context["name"]
         tool = fields["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
     return {"server_name": server, "tool_name": tool}
 

@@ -99,7 +99,7 @@ class HookTestRunner:
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
             results = answer.results
-            # The warnings about ignored fields are in ``heard`` already.
+            # The warnings about ignored fields are among these already.
             with heard_warnings():
                 failures = tuple(unmet(test, answer, document))
         return Outcome(
@@ -174,8 +174,8 @@ class HookTestRunner:
         for name in test.hooks or ():
             namesakes = [entry for entry in entries if entry.name == name]
             if not namesakes:
-                known = tuple(dict.fromkeys(entry.name for entry in entries))
-                hint = f"; {name_hint(name, known)}" if known else ""
+                all_names = tuple(dict.fromkeys(entry.name for entry in entries))
+                hint = f"; {name_hint(name, all_names)}" if all_names else ""
                 raise CannotRun(f"no hook is named {name!r}{hint}")
             if not any(entry.enabled for entry in namesakes):
                 raise CannotRun(f"{name!r} is disabled, so it did not run; enable it")

@@ -77,10 +77,10 @@ class Background:
     ) -> HookExecutionResult:
         """Start a hook; the result says that it was started, or why not."""
         # The caller may change the payload once the event is over.
-        known = {name: document.encoded(name) for name in {"native", hook.dialect}}
-        payload = codec.decode(known["native"])
+        encoded = {name: document.encoded(name) for name in {"native", hook.dialect}}
+        payload = codec.decode(encoded["native"])
         copy = InputDocument(
-            document.event, payload, document.facts, document.tools, document.cut, known
+            document.event, payload, document.facts, document.tools, document.cut, encoded
         )
         problem = self._add_job(_Job(hook, copy, context))
         if problem is not None:

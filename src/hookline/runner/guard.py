@@ -41,7 +41,7 @@ for pid; do kill -s KILL -- "-$pid"; done
 """
 
 
-class Guard:
+class Guardian:
     """Ends the sessions it watches soon after this process ends.
 
     The guard process starts with the first hook; if it is killed, the next hook starts it again.
@@ -57,7 +57,7 @@ class Guard:
         self._slots: dict[int, int] = {}
         self._free = list(range(_SLOTS))
         self._shell: _Shell | None = None
-        self._finalizer: weakref.finalize[..., Guard] | None = None
+        self._finalizer: weakref.finalize[..., Guardian] | None = None
         self._next_try = 0.0
         self._is_closed = False
         owned_by_process.add(self)

@@ -103,14 +103,14 @@ class Environment(dict[str, str]):
 def encode_entries(variables: Mapping[str, str]) -> list[bytes]:
     """Return ``NAME=value`` for each, as a process gets them; raises ValueError for a name with an
     equals sign. An Environment keeps them for the next call."""
-    known: list[bytes] | None = getattr(variables, "_entries", None)
-    if known is None:
+    entries: list[bytes] | None = getattr(variables, "_entries", None)
+    if entries is None:
         if any("=" in name for name in variables):
             raise ValueError("illegal environment variable name")
-        known = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+        entries = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
         if isinstance(variables, Environment):
-            variables._entries = known
-    return known
+            variables._entries = entries
+    return entries
 
 
 def make_environment(
@@ -428,13 +428,13 @@ def _explain_not_found(error: OSError, program: str, cwd: str, env: Mapping[str,
         return f"the working directory {cwd!r} cannot be entered ({trouble.strerror}); correct it"
     if not os.access(cwd, os.X_OK):
         return f"the working directory {cwd!r} may not be entered; change its permissions"
-    found = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
-    file = os.path.join(cwd, found or program)
+    place = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
+    file = os.path.join(cwd, place or program)
     if "/" in program and not os.access(file, os.F_OK):
         return f"there is no such file (working directory {cwd!r}); correct the path"
-    if found is None and len(os.fsencode(program)) > _LONGEST_NAME:
+    if place is None and len(os.fsencode(program)) > _LONGEST_NAME:
         return _REMEDIES[errno.ENAMETOOLONG]
-    if found is None:
+    if place is None:
         return "it was not found on the PATH; install it or write its full path"
     if os.path.isdir(file):
         return f"{file!r} is a directory; name the program in it"

@@ -101,9 +101,9 @@ def write_question(prompt: str, event: bytes) -> str:
     quoted_event = f"<event-{mark}>\n{event.decode('utf-8', 'replace')}\n</event-{mark}>"
     is_placed = False
 
-    def put(found: re.Match[str]) -> str:
+    def put(match: re.Match[str]) -> str:
         nonlocal is_placed
-        if found[0].startswith("\\"):
+        if match[0].startswith("\\"):
             return "$"
         is_placed = True
         return quoted_event

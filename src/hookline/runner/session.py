@@ -74,10 +74,10 @@ class Sessions:
         If a known process is still in each session, the full look at all processes is skipped.
         """
         missing, runs = set(self.numbers), False
-        for known in () if self._is_blind else self._members:
-            if runs and known.session not in missing:
+        for member in () if self._is_blind else self._members:
+            if runs and member.session not in missing:
                 continue
-            again = _look_again(known)
+            again = _look_again(member)
             if again is not None:
                 missing.discard(again.session)
                 runs = runs or again.state not in _ENDED
@@ -175,20 +175,20 @@ class Sessions:
         for process in everybody:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
-        found: set[int] = set()
+        pids: set[int] = set()
         # A process seen before may have made a session since, and lost its parent.
         before = {process.pid: process.start for process in self._members}
         waiting = [process for process in everybody if before.get(process.pid) == process.start]
         waiting += (process for number in self.numbers for process in sessions.pop(number, ()))
         while waiting:
             process = waiting.pop()
-            if process.pid not in found and process.session not in self._strangers:
-                found.add(process.pid)
+            if process.pid not in pids and process.session not in self._strangers:
+                pids.add(process.pid)
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
                 # A process enters a session only by descent, so these belong to the hook too.
                 waiting += sessions.pop(process.session, ())
-        members = [process for process in everybody if process.pid in found]
+        members = [process for process in everybody if process.pid in pids]
         return sorted(members, key=lambda process: (process.start, process.pid))
 
 

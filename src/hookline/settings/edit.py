@@ -59,11 +59,11 @@ class SettingsText(msgspec.Struct, frozen=True):
 def read_settings_text(file: str) -> SettingsText:
     """The file, read to be added to; raises SettingsFileError, with the place, if it cannot be."""
     try:
-        found = read_settings_file(file, blank="{}\n")
+        content = read_settings_file(file, blank="{}\n")
     except SettingsFileError as error:
         remedy = "" if error.problem.kind == "unreadable" else _FIX_FIRST
         raise SettingsFileError(msgspec.structs.replace(error.problem, remedy=remedy)) from None
-    raw, document = (None, parse("{}\n")) if found is None else found
+    raw, document = (None, parse("{}\n")) if content is None else content
     return SettingsText(file, raw, document)
 
 
@@ -167,14 +167,16 @@ def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
     edits = list(_make_edits(origin, document, (), document.value, additions))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
-    assert parse(text).value == merged(document.value, additions)
+    assert parse(text).value == merge_additions(document.value, additions)
     return text
 
 
-def merged(value: Any, additions: Any) -> Any:
+def merge_additions(value: Any, additions: Any) -> Any:
     """What a value is with additions to it."""
     if isinstance(value, Mapping) and isinstance(additions, Mapping):
-        both = {key: merged(value[key], new) for key, new in additions.items() if key in value}
+        both = {
+            key: merge_additions(value[key], new) for key, new in additions.items() if key in value
+        }
         return {**value, **additions, **both}
     return [*value, *additions]
 
@@ -345,12 +347,12 @@ def disable(place: Place, name: str) -> Updated:
     """Put a name among those that are disabled; raises SettingsFileError, and nothing changed."""
 
     def missing(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = [value_at(value, path) for path in DISABLED_NAMES]
-        lists = [names for names in found if isinstance(names, list)]
+        values = [value_at(value, path) for path in DISABLED_NAMES]
+        lists = [names for names in values if isinstance(names, list)]
         if any(name in names for names in lists):
             return {}
         # One list is easier to keep in view than two.
-        is_newer = len(lists) == 1 and not isinstance(found[0], list)
+        is_newer = len(lists) == 1 and not isinstance(values[0], list)
         section, listed = DISABLED_NAMES[is_newer]
         return {str(section): {listed: [name]}}
 

@@ -340,11 +340,11 @@ class GivenTrust:
 
 def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
     """What the project's layers declare about the host's tools; the first counts."""
-    found: dict[str, Mapping[str, Any]] = {}
+    tools: dict[str, Mapping[str, Any]] = {}
     for layer in layers:
         if layer.source is HookSource.PROJECT:
-            found = {**{name: alias for name, (alias, _) in layer.tools.items()}, **found}
-    return found
+            tools = {**{name: alias for name, (alias, _) in layer.tools.items()}, **tools}
+    return tools
 
 
 def combine(

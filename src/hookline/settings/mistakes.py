@@ -147,8 +147,8 @@ def find_slip(
     strays: dict[str, tuple[type[msgspec.Struct], Key]] = {}
     for other in _FOREIGN_OBJECTS if is_foreign else _REMEDIES:
         if place in _WITH_STRAYS and other is not place:
-            found = _find_policy(other, is_foreign=True)
-            strays |= {name: (other, each) for name, each in found.items() if each.rules.stray}
+            policy = _find_policy(other, is_foreign=True)
+            strays |= {name: (other, each) for name, each in policy.items() if each.rules.stray}
     if place is HookConfig and not is_foreign:
         strays["if"] = (HookConfig, keys_of(HookConfig, is_foreign=True)["if"])
     strays = {name: stray for name, stray in strays.items() if name not in here}

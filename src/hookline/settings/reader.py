@@ -241,12 +241,12 @@ def find_settings_files(
     user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
     if replacements is not None:
         project, user = [], [os.path.abspath(path) for path in replacements]
-    found = [SettingsFile(path, HookSource.PROJECT) for path in project]
+    files = [SettingsFile(path, HookSource.PROJECT) for path in project]
     for path in user:
         dialect = "native" if replacements is None else find_dialect(path)
-        found.append(SettingsFile(path, HookSource.USER, dialect))
-    found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
-    return keep_one_of_each(found)
+        files.append(SettingsFile(path, HookSource.USER, dialect))
+    files.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
+    return keep_one_of_each(files)
 
 
 def find_foreign_files(project_dir: str, home: str | None) -> list[SettingsFile]:
@@ -337,15 +337,15 @@ class ObjectReader:
         self.report_slips(value, kind, path)
         chosen: dict[str, Any] = {}
         for name, key in keys_of(kind, is_foreign=self.is_foreign).items():
-            found = None if key.rules.in_parts else value.get(name)
-            if found is None:
+            member = None if key.rules.in_parts else value.get(name)
+            if member is None:
                 continue
             if key.section is None:
-                chosen[name] = found
-            elif not isinstance(found, Mapping):
+                chosen[name] = member
+            elif not isinstance(member, Mapping):
                 self.report((*path, name), "bad-field", "must be an object", _IGNORED)
             elif not self._is_overreach(key, (*path, name)):
-                chosen[name] = self.read(key.section, found, (*path, name))
+                chosen[name] = self.read(key.section, member, (*path, name))
         return self.convert(kind, chosen, path)
 
     def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
@@ -410,12 +410,12 @@ class ObjectReader:
         self, value: Mapping[Any, Any], kind: type[msgspec.Struct], path: Path
     ) -> None:
         """Report each unknown key of an object that was meant to decide policy."""
-        known = self._find_known(kind, path)
-        if value.keys() <= known:
+        keys = self._find_known(kind, path)
+        if value.keys() <= keys:
             return
         from hookline.settings.mistakes import find_slip
 
-        unknown = (key for key in value if key not in known and isinstance(key, str))
+        unknown = (key for key in value if key not in keys and isinstance(key, str))
         for key in islice(unknown, _MOST_UNKNOWN):
             is_registered = issubclass(kind, HookConfig) and not path
             slip = find_slip(key, kind, is_foreign=self.is_foreign, is_registered=is_registered)
@@ -637,8 +637,8 @@ class _HookReader(ObjectReader):
     def read_fields(self, kind: type[H], config: Mapping[str, Any], path: Path, key: str) -> H:
         """Read the declared keys of a hook, in the words and units of the dialect; raises
         ValidationError if it lacks one that it cannot do without."""
-        known = keys_of(kind, is_foreign=self.dialect.has_conditions)
-        chosen = {name: config[name] for name in known if name in config}
+        keys = keys_of(kind, is_foreign=self.dialect.has_conditions)
+        chosen = {name: config[name] for name in keys if name in config}
         self._default_timeout = self.dialect.default_timeout_ms(key, kind.type)
         if chosen.get("timeout") == float("inf"):
             chosen["timeout"] = None
@@ -760,7 +760,7 @@ class SettingsReader:
     def read_file(self, file: SettingsFile) -> Layer | None:
         """Read the layer of a file, None if there is no file; raises OSError as ``read`` does."""
         try:
-            found = read_settings_file(file.path)
+            content = read_settings_file(file.path)
         except SettingsFileError as error:
             former = self._recall(file.path, file.source)
             fate = "its last good version stays in force" if former else "the file was skipped"
@@ -769,11 +769,11 @@ class SettingsReader:
             layer = former[0] if former else Layer(source=file.source)
             return msgspec.structs.replace(layer, problems=(problem,))
         self._last_good.pop(file.path, None)
-        if found is None:
+        if content is None:
             return None
         if self._texts is not None:
-            self._texts[file.path] = found
-        value, document = found[1].value, found[1]
+            self._texts[file.path] = content
+        value, document = content[1].value, content[1]
         layer = read_layer(value, file.source, file.path, document, file.dialect, tools=self._tools)
         self._last_good[file.path] = (layer,)
         return layer
@@ -822,8 +822,8 @@ def read_layer(
     raw_hooks, raw_tools = value.get("hooks"), value.get("tools")
     hooks = HooksSection()
     if isinstance(raw_hooks, Mapping):
-        known = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
-        hooks = reader.read(HooksSection, known, ("hooks",))
+        declared_hooks = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
+        hooks = reader.read(HooksSection, declared_hooks, ("hooks",))
     if isinstance(raw_tools, Mapping):
         reader.read(ToolsSection, raw_tools, ("tools",))
     security = settings.security or Security()

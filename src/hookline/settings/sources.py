@@ -59,16 +59,16 @@ class Sources:
 
     def read(self) -> ReadSources:
         """Read all sources; raises OSError if the system has run out of resources."""
-        found = {file: self._reader.read_file(file) for file in self._own_files}
+        layer_of = {file: self._reader.read_file(file) for file in self._own_files}
         self.foreign, wanted = self._find_wanted(
-            [layer for layer in found.values() if layer is not None]
+            [layer for layer in layer_of.values() if layer is not None]
         )
         foreign_files = [file for file in self._foreign_files if file.source in wanted]
         self.files = self._own_files
         if foreign_files:
             files = keep_one_of_each([*self._own_files, *foreign_files])
             self.files = tuple(sorted(files, key=lambda file: LAYER_ORDER[file.source]))
-        read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
+        read = (layer_of[f] if f in layer_of else self._reader.read_file(f) for f in self.files)
         layers = [layer for layer in read if layer is not None]
         by_source = self._read_plugins(layers)
         in_code = by_source.pop(HookSource.RUNTIME, [])

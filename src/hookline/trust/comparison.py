@@ -109,12 +109,12 @@ class Comparison:
             present = set(os.listdir(ground.place_of(folder)))
             is_covered = any(f"{folder}/".startswith(f"{each}/") for each in hook.folders)
             parts = [each.rpartition("/") for each in by_folder]
-            known = {*files, *(last for parent, _, last in parts if parent == folder)}
-            known |= {n for n in present - known if is_left_out(f"{folder}/{n}", n, present)}
-            if is_covered and not present <= known:
+            expected = {*files, *(last for parent, _, last in parts if parent == folder)}
+            expected |= {n for n in present - expected if is_left_out(f"{folder}/{n}", n, present)}
+            if is_covered and not present <= expected:
                 return None
             # A file outside of all hook folders is covered alone.
-            folders.append(_Folder(folder, files, frozenset(known if is_covered else ())))
+            folders.append(_Folder(folder, files, frozenset(expected if is_covered else ())))
         return tuple(folders)
 
     def _is_same(self, expected: _Folder) -> bool:
@@ -152,8 +152,8 @@ class Comparison:
             same = (then.kind, then.leads_to, then.executable, content or b"")
             is_same = same == (state.kind, state.leads_to, state.executable, state.content)
             if not is_same or not (is_copied(name, then) or ReviewedFile.of(state) == then):
-                found = ReviewedFile.of(state)
-                return explain_difference(name, then, found) or f"{name} has changed"
+                file = ReviewedFile.of(state)
+                return explain_difference(name, then, file) or f"{name} has changed"
         return None
 
 

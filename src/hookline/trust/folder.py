@@ -354,15 +354,15 @@ class FolderTrust:
         """Decide about a hook of the settings."""
         described = describe_entry(entry)
         ground = ground_of(entry.hook, project)
-        found = [(record, hook) for record in reviews if (hook := record.review.find(described))]
-        if not found:
-            known = any(
+        matches = [(record, hook) for record in reviews if (hook := record.review.find(described))]
+        if not matches:
+            is_known = any(
                 h.has_same_place(described) for record in reviews for h in record.review.hooks
             )
             fault = "its entry in the settings has changed since it was reviewed"
-            fault = fault if known else "nobody has reviewed it"
+            fault = fault if is_known else "nobody has reviewed it"
             return _Look(entry, entry.hook, described, ground, fault=fault)
-        record, hook = found[0]
+        record, hook = matches[0]
         look = self._plan(entry, described, ground, record, hook, is_required=is_required)
         if is_on and not hook.enabled:
             look.fault = "the project disabled it when it was reviewed"

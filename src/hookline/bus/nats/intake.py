@@ -387,9 +387,9 @@ class Intake:
             self._settling = asyncio.get_running_loop().create_task(settle())
 
     async def _tell_server(self, wanted: tuple[bool, bool]) -> None:
-        for kind, want, known in zip(_KINDS, wanted, self._heard_by_server, strict=True):
+        for kind, want, is_heard in zip(_KINDS, wanted, self._heard_by_server, strict=True):
             subscriptions = self._subscriptions[kind]
-            if want is known:
+            if want is is_heard:
                 continue
             if want and not subscriptions:
                 receive = partial(self._receive_request, may_wait=kind == "wait")

@@ -7,9 +7,9 @@ from typing import Any
 from hookline.cli.events import read_event, read_payload
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Options, find_sources, read_event_name
-from hookline.cli.screen import Screen, shown_path
+from hookline.cli.screen import Screen, shorten_path
 from hookline.hooktests.cases import HookTest
-from hookline.hooktests.recorder import ends_of, recorded_test, recording_place, write_test
+from hookline.hooktests.recorder import ends_of, make_recorded_test, recording_place, write_test
 from hookline.hooktests.runs import Fire, HookTestRunner, NotTrusted, project_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -27,7 +27,7 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     if os.path.lexists(path) and not options.force:
         # Checked before any hook runs.
         raise CommandError(
-            f"{shown_path(path)} already exists; pass --force to replace it, or another name"
+            f"{shorten_path(path)} already exists; pass --force to replace it, or another name"
         )
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
@@ -39,13 +39,13 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
 
         traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
         places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
-        test = recorded_test(name, *traced[:4], places)
+        test = make_recorded_test(name, *traced[:4], places)
     existed = os.path.lexists(path)
     write_test(path, test, replace=options.force)
     if options.json:
         screen.document({"file": path, "replaced": existed, "test": test})
         return 0
-    screen.line(("replaced" if existed else "wrote", "good"), f" {shown_path(path)}")
+    screen.line(("replaced" if existed else "wrote", "good"), f" {shorten_path(path)}")
     for word, value in test["expect"].items():
         text = value if isinstance(value, str) else codec.encode(value).decode()
         screen.line((f"expects {word}: ", "name"), text, indent=2)
@@ -88,6 +88,6 @@ def _record_live(
         hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
-    return recorded_test(
+    return make_recorded_test(
         name, worded, payload, answer, ends_of(answer), places, claude=options.claude or False
     )

@@ -10,7 +10,7 @@ from heapq import nlargest
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, read_event_name
-from hookline.cli.screen import Screen, count, shown_path, shown_place
+from hookline.cli.screen import Screen, count, shorten_path, shorten_place
 from hookline.cli.trace.screen import (
     only_session,
     show_event,
@@ -153,7 +153,7 @@ def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], 
     for entry in entries:
         if entry.event == event.event and entry.file is not None:
             key = (entry.source.value, entry.name)
-            places.setdefault(key, shown_place(entry.file, entry.line))
+            places.setdefault(key, shorten_place(entry.file, entry.line))
     return places
 
 
@@ -236,7 +236,7 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
         screen.line(f"{what} matches; `hookline trace` shows the newest of all")
         return
     if options.log is not None:
-        screen.line(f"{what} is in ", (shown_path(options.log), "name"))
+        screen.line(f"{what} is in ", (shorten_path(options.log), "name"))
         return
     if _is_on(options):
         screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
@@ -248,7 +248,7 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
     screen.line('HOOKLINE_TRACE=1 hookline fire BeforeAgent --input \'{"prompt": "hi"}\'', indent=2)
     directory = user_config_dir()
     if directory is not None:
-        settings = (shown_path(os.path.join(directory, "settings.json")), "name")
+        settings = (shorten_path(os.path.join(directory, "settings.json")), "name")
         screen.line('or, to keep it on, write {"hookline": {"trace": true}} into ', settings)
 
 

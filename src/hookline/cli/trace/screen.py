@@ -298,11 +298,11 @@ def _show_change(screen: Screen, change: Change) -> None:
         how = f"{count(len(before), 'line')} before, {count(len(after), 'line')} after"
         screen.line((f"{how}: too long to compare here", "faint"), indent=2)
         return
-    found = diff(before, after, around=2)
-    for line in found[:_SHOWN_LINES]:
+    lines = diff(before, after, around=2)
+    for line in lines[:_SHOWN_LINES]:
         screen.quote((line, DIFF_ROLES.get(line[:1], "")), indent=2)
-    if len(found) > _SHOWN_LINES:
-        more = count(len(found) - _SHOWN_LINES, "more line")
+    if len(lines) > _SHOWN_LINES:
+        more = count(len(lines) - _SHOWN_LINES, "more line")
         screen.line((f"{more}; --json has all of it", "faint"), indent=2)
 
 
@@ -316,7 +316,7 @@ def _split_lines(value: Any) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return [_show_name(each) for each in value]
     pretty = msgspec.json.format(codec.encode(value), indent=2).decode()
-    broken = re.sub(r"\\(.)", lambda found: found[0] + "\n" * (found[1] == "n"), pretty)
+    broken = re.sub(r"\\(.)", lambda match: match[0] + "\n" * (match[1] == "n"), pretty)
     return broken.split("\n")
 
 

@@ -187,13 +187,13 @@ def describe_unread_fields(event: str, answer: Mapping[str, Any], *, is_ours: bo
     specific = answer.get("hookSpecificOutput") or {}
     if not specific or event == "SessionEnd":
         return Unread(slips, others)
-    known = own.keys() | _KNOWN_EVERYWHERE
+    fields = own.keys() | _KNOWN_EVERYWHERE
     if event == "Notification":
         # Its schema has a context, which nobody reads.
-        known = known - _CONTEXT.keys()
-    unread = [name for name in specific if name not in known and specific[name] is not None]
+        fields = fields - _CONTEXT.keys()
+    unread = [name for name in specific if name not in fields and specific[name] is not None]
     prefix = "hookSpecificOutput."
-    add(describe_unread(unread, known, where=f"on {event}", prefix=prefix))
+    add(describe_unread(unread, fields, where=f"on {event}", prefix=prefix))
     others += [
         f"{prefix}{name} is only for Claude Code; it has no effect here"
         for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys())
@@ -227,9 +227,10 @@ class Decisions(NamedTuple):
 
     def find(self, word: Word) -> Decision | None:
         """Return the decision of that word, with the first reason for it; None without one."""
-        found = [decision for decision in self.verdicts if decision.word == word]
+        decisions = [decision for decision in self.verdicts if decision.word == word]
         return next(
-            (decision for decision in found if decision.reason), found[0] if found else None
+            (decision for decision in decisions if decision.reason),
+            decisions[0] if decisions else None,
         )
 
 

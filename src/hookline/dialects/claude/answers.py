@@ -57,15 +57,15 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """Read the answer of a command."""
-    reading = _Reading(document, hook_name, strict=strict)
-    if reading.event == "WorktreeCreate":
+    reader = _AnswerReader(document, hook_name, strict=strict)
+    if reader.event == "WorktreeCreate":
         return _read_worktree(hook_name, exit_code, stdout, stderr)
     text = _BEFORE_TEXT.sub("", stdout)
     # Exit code 2 blocks whatever stdout says, so only what looks like an object is read there.
     is_read = exit_code == 0 or text.startswith("{")
-    answer, problem = reading.parse(text) if is_read else (None, None)
+    answer, problem = reader.parse(text) if is_read else (None, None)
     if exit_code == 2:
-        return reading.block(answer, problem, stderr)
+        return reader.block(answer, problem, stderr)
     if exit_code != 0 and (strict or answer is None):
         first, _, rest = stderr.strip().partition("\n")
         if first.startswith("Traceback "):
@@ -76,18 +76,18 @@ def read_command_answer(
     if problem is not None:
         return _fail(f"{problem}; {REMEDY}")
     if answer is not None:
-        return reading.answer(answer)
-    return reading.take_text(text.rstrip())
+        return reader.answer(answer)
+    return reader.take_text(text.rstrip())
 
 
 def read_object(
     document: EventDocument, value: Mapping[str, Any], *, hook_name: str, strict: bool = False
 ) -> HookAnswer:
     """Read the answer of a hook that returns only an object."""
-    return _Reading(document, hook_name, strict=strict).answer(value)
+    return _AnswerReader(document, hook_name, strict=strict).answer(value)
 
 
-class _Reading:
+class _AnswerReader:
     """An answer while it is read. ``doubts`` are remarks that make a hook that fails closed a
     failed one."""
 

@@ -246,9 +246,9 @@ def _word_batched(document: EventDocument, call: Any) -> Any:
 def _name_call(document: EventDocument) -> str:
     """Return the id of a call: the agent's, or a hash that is the same for the same call."""
     payload = document.payload
-    known = document.facts.call_id or payload.get("tool_use_id")
-    if isinstance(known, str) and known:
-        return known
+    call_id = document.facts.call_id or payload.get("tool_use_id")
+    if isinstance(call_id, str) and call_id:
+        return call_id
     tool_input = payload.get("original_tool_input") or payload["tool_input"]
     call = codec.encode([payload["session_id"], payload["tool_name"], tool_input])
     return f"toolu_{hashlib.sha256(call).hexdigest()[:24]}"

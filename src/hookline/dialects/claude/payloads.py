@@ -40,8 +40,8 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
     Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
     event = MAPPED_EVENTS.get(name) or find_event(name)
     if event is None:
-        known = (*(each.value for each in HookEventName), *EVENT_NAMES)
-        raise UnknownEventError(name, nearest(name, dict.fromkeys(known)))
+        names = (*(each.value for each in HookEventName), *EVENT_NAMES)
+        raise UnknownEventError(name, nearest(name, dict.fromkeys(names)))
     if name not in MAPPED_EVENTS:
         is_ours = isinstance(event, HookEventName)
         return read_fired_event(event, fields) if is_ours else _read_claude_only(event, fields)

@@ -54,10 +54,10 @@ class Rule(msgspec.Struct, frozen=True):
 
 def read_rule(text: str) -> Rule | str:
     """Parse a rule; return it, or what is wrong with the text."""
-    found = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if match is None:
         return f'{text!r} is not a rule such as "Bash" or "Bash(git push:*)"'
-    tool, pattern = LEGACY_NAMES.get(found[1], found[1]), found[2]
+    tool, pattern = LEGACY_NAMES.get(match[1], match[1]), match[2]
     if pattern is None or pattern.strip() in ("", "*"):
         return Rule(tool)
     pattern = re.sub(r"\\([()\\])", r"\1", pattern)
@@ -68,8 +68,8 @@ def read_rule(text: str) -> Rule | str:
             return f"{pattern!r} is not a path pattern ({error})"
     if tool == "WebFetch" and not pattern.startswith("domain:"):
         return f'a rule of WebFetch is "WebFetch(domain:example.com)", not {text!r}'
-    known = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
-    return Rule(tool, pattern) if known else f"rules for {tool} cannot have a pattern"
+    takes_pattern = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
+    return Rule(tool, pattern) if takes_pattern else f"rules for {tool} cannot have a pattern"
 
 
 def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd: str) -> bool:
@@ -318,8 +318,8 @@ def _matches_glob(pattern: str, text: str) -> bool:
         return False
     at = len(first)
     for part in middle:
-        found = text.find(part, at)
-        if found < 0:
+        place = text.find(part, at)
+        if place < 0:
             return False
-        at = found + len(part)
+        at = place + len(part)
     return text.endswith(last) and at <= len(text) - len(last)

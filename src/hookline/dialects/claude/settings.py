@@ -141,9 +141,9 @@ def read_claude_layer(
 ) -> Layer:
     """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
     managed: no other layer can disable them."""
-    known = keys_of(ClaudeSettings)
+    keys = keys_of(ClaudeSettings)
     reader = ObjectReader(origin, source, DIALECTS["claude"])
-    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in known)
+    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in keys)
     settings = reader.read(ClaudeSettings, value)
 
     def find_list(name: str, names: tuple[str, ...] | UnsetType) -> tuple[str, ...] | None:
@@ -199,8 +199,8 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
         return ()
     registry = os.path.join(reader.origin.directory, _INSTALLED)
     try:
-        found = read_settings_file(registry)
-        plugins = None if found is None else found[1].value.get("plugins")
+        content = read_settings_file(registry)
+        plugins = None if content is None else content[1].value.get("plugins")
     except SettingsFileError as error:
         reader.problems.append(error.problem)
         return ()
@@ -222,10 +222,10 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
 def _find_install(installs: Any) -> str | None:
     """Return the folder of an installed plugin: the user's own, before that of a project."""
     listed = installs if isinstance(installs, list) else [installs]
-    known = [each for each in listed if isinstance(each, dict)]
-    known = [each for each in known if isinstance(each.get("installPath"), str)]
-    known.sort(key=lambda each: each.get("scope", "user") != "user")
-    return known[0]["installPath"] if known else None
+    folders = [each for each in listed if isinstance(each, dict)]
+    folders = [each for each in folders if isinstance(each.get("installPath"), str)]
+    folders.sort(key=lambda each: each.get("scope", "user") != "user")
+    return folders[0]["installPath"] if folders else None
 
 
 def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
@@ -325,7 +325,7 @@ def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Docume
     """Read the object in a plugin's file, None if there is no file; raises _PluginError."""
     try:
         is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
-        found = read_settings_file(file) if is_inside else None
+        content = read_settings_file(file) if is_inside else None
     except ValueError:
         message = "it names a file with an invalid name"
         raise _PluginError(message, "correct the path", at) from None
@@ -334,7 +334,7 @@ def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Docume
     if not is_inside:
         message = f"{os.path.relpath(file, root)} leads out of its folder"
         raise _PluginError(message, "keep its hooks in its folder", at)
-    return None if found is None else found[1]
+    return None if content is None else content[1]
 
 
 def _read_plugin_hooks(
@@ -472,11 +472,14 @@ def _refuse_tool(tool: DeclaredTool) -> Problem:
 def _read_alias(declaration: Mapping[str, Any]) -> ToolAlias:
     """The alias that settings declare; what they leave out is taken from the tool of that name."""
     name = declaration["name"]
-    known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
+    default = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
     return ToolAlias(
         name,
-        {**known.fields, **{field: tuple(n) for field, n in declaration.get("fields", {}).items()}},
-        tuple(declaration.get("paths", known.paths)),
-        tuple(declaration.get("also", known.also if name == known.name else ())),
-        known.response,
+        {
+            **default.fields,
+            **{field: tuple(n) for field, n in declaration.get("fields", {}).items()},
+        },
+        tuple(declaration.get("paths", default.paths)),
+        tuple(declaration.get("also", default.also if name == default.name else ())),
+        default.response,
     )

@@ -35,7 +35,7 @@ def show_as_host(
 ) -> ShownCall:
     """Show a call of Claude Code's in a host's words; a tool that the host declares comes before
     the usual one. Raises AmbiguousInputError."""
-    found = next(
+    host_tool = next(
         (
             (host, alias)
             for host, alias in (tools or {}).items()
@@ -43,7 +43,7 @@ def show_as_host(
         ),
         _HOST_TOOLS.get(name),
     )
-    return show_as_tool(name, tool_input, found)
+    return show_as_tool(name, tool_input, host_tool)
 
 
 def show_as_claude(
@@ -77,8 +77,8 @@ def other_names(*names: str) -> tuple[str, ...]:
 def find_response(alias: ToolAlias) -> ToolResponse | None:
     """Return the form of the result of Claude Code's tool, declared by the host or known here;
     None if any value may be the result."""
-    known = _HOST_TOOLS.get(alias.name)
-    return alias.response or (known[1].response if known else None)
+    host = _HOST_TOOLS.get(alias.name)
+    return alias.response or (host[1].response if host else None)
 
 
 def host_names(name: str) -> tuple[str, ...]:
@@ -95,8 +95,8 @@ def make_response(
     make = _MAKERS.get(name)
     if make is None or original is None or name not in _WRITERS:
         return None if make is None else make(tool_input, text)
-    known = {"originalFile": original, **({"type": "update"} if name == "Write" else {})}
-    return {**make(tool_input, text), **known}
+    extra = {"originalFile": original, **({"type": "update"} if name == "Write" else {})}
+    return {**make(tool_input, text), **extra}
 
 
 def _read_bash(response: Mapping[str, Any]) -> str:

@@ -128,10 +128,10 @@ def describe_settings() -> tuple[KeyRow, ...]:
     for name, hook in KINDS.items():
         for key in keys_of(hook):
             kinds.setdefault(key, []).append(name)
-    found: dict[str, KeyRow] = {}
+    rows: dict[str, KeyRow] = {}
     for path, node, is_required in _find_properties(root, defs):
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
-        if path in found:
+        if path in rows:
             continue
         default = _write_json(node["default"]) if "default" in node else "none"
         meaning, kind = node["description"], _name_type(node, defs)
@@ -142,8 +142,8 @@ def describe_settings() -> tuple[KeyRow, ...]:
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
-        found[path] = KeyRow(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
-    return tuple(found.values())
+        rows[path] = KeyRow(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
+    return tuple(rows.values())
 
 
 def describe_input(name: str) -> tuple[Field, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hookline._support.notices import warn
 from hookline.errors import HooklineError
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.invocation import explain_spawn_failure
 from hookline.runner.session import Sessions
 from hookline.runner.spawning import launch, watch_exit
@@ -56,7 +56,7 @@ class StdioServer:
             for end in ends:
                 os.close(end)
         loop = asyncio.get_running_loop()
-        self._guard = Guard(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
+        self._guard = Guardian(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
         self._guard.watch(self._pid)
         self._lines = Lines(ours_out)
         self._messages = MessageReader(self._lines)

@@ -1,4 +1,5 @@
-"""The Gemini translator: JSON and google-genai objects alike, the SDK loaded only by its users.
+"""The Gemini translator, and its streams: JSON and google-genai objects alike, the SDK loaded only
+by its users.
 
 Contents are read as the SDK sends them: a content, or a nested list of parts, is one message, and
 so is a run of bare parts; only a bare string is always a message of its own. In a list, bare
@@ -46,6 +47,7 @@ from hookline.translate.genai_values import (
     with_fields,
 )
 from hookline.translate.messages import MODES, MessageTranslator
+from hookline.translate.streams import CallFilter, Refusing
 from hookline.translate.values import are_same
 from hookline.wire.model import (
     CandidateChange,
@@ -80,6 +82,11 @@ _RATING_ENUMS = {"category": "HarmCategory", "probability": "HarmProbability"}
 _SETTINGS = (
     *("temperature", "maxOutputTokens", "topP", "topK", "stopSequences", "candidateCount"),
     *("presencePenalty", "frequencyPenalty"),
+)
+# Fields of a candidate that an earlier chunk may have and the last one may lack.
+_ENDS = (
+    *("finishReason", "finishMessage", "safetyRatings", "index", "citationMetadata"),
+    *("groundingMetadata", "urlContextMetadata", "continuationToken"),
 )
 _COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 
@@ -428,17 +435,9 @@ class GenAITranslator(MessageTranslator[_Turn]):
         return [name for part in parts if (name := _read_called_name(part))]
 
     def without_calls(self, choice: Any, names: Collection[str]) -> Any:
-        content = object_field(choice, "content")
-        left, is_dropped = [], False
-        for part in parts_field(content):
-            name = _read_called_name(part)
-            if name is not None:
-                # Arguments that are streamed follow their call, without its name.
-                is_dropped = name in names if name else is_dropped
-            if name is None or not is_dropped:
-                left.append(part)
-        changed = with_fields(content, {"parts": left}, form="camel")
-        return with_fields(choice, {"content": changed}, form="camel")
+        parts = parts_field(object_field(choice, "content"))
+        left, _is_open = _drop_calls(parts, names, is_dropped=False)
+        return _put_parts(choice, left)
 
     def usage_of(self, response: Any) -> Any:
         usage = object_field(response, "usageMetadata")
@@ -599,3 +598,112 @@ def _read_called_name(part: object) -> str | None:
     """The function that a part calls; empty for further arguments of the call before it."""
     call = None if isinstance(part, str) else field(part, "functionCall")
     return None if call is None else field(call, "name") or ""
+
+
+def _drop_calls(
+    parts: Sequence[Any], names: Collection[str], *, is_dropped: bool
+) -> tuple[list[Any], bool]:
+    """The parts without calls of these functions, and whether the last call was one of them; as
+    ``is_dropped`` says of the last call before these parts. Arguments that are streamed follow
+    their call, without its name."""
+    left = []
+    for part in parts:
+        name = _read_called_name(part)
+        if name:
+            is_dropped = name in names
+        if name is None or not is_dropped:
+            left.append(part)
+    return left, is_dropped
+
+
+def _put_parts(candidate: Any, parts: list[Any]) -> Any:
+    content = _with_field(object_field(candidate, "content"), "parts", parts)
+    return _with_field(candidate, "content", content)
+
+
+class GenAIStreams:
+    """``StreamForm`` of ``generate_content_stream``, whose chunks are responses themselves."""
+
+    def merge(self, chunks: Sequence[Any]) -> Any:
+        if len(chunks) == 1:
+            return chunks[0]
+        by_index: dict[int, list[Any]] = {}
+        for chunk in chunks:
+            for candidate in objects_field(chunk, "candidates"):
+                by_index.setdefault(field(candidate, "index") or 0, []).append(candidate)
+        merged = [_merge_candidate(candidates) for _, candidates in sorted(by_index.items())]
+        about = _find_last(chunks, ("usageMetadata", "promptFeedback"))
+        return with_fields(chunks[-1], {"candidates": merged, **about}, form="camel")
+
+    def split(self, response: Any) -> list[Any]:
+        return [response]
+
+    def filter_calls(self, gate: Refusing) -> CallFilter:
+        return _CallFilter(gate)
+
+
+def _merge_candidate(candidates: Sequence[Any]) -> Any:
+    """A candidate of all its chunks: texts joined, all else in order."""
+    contents = [c for each in candidates if (c := object_field(each, "content")) is not None]
+    parts: list[Any] = []
+    for part in (part for content in contents for part in list_field(content, "parts")):
+        if parts and _is_more_of(parts[-1], part):
+            parts[-1] = _with_field(part, "text", field(parts[-1], "text") + field(part, "text"))
+        else:
+            parts.append(part)
+    role = next((role for content in contents if (role := field(content, "role"))), "model")
+    last = candidates[-1]
+    form: Form = "typed" if is_typed(last) else "camel"
+    content = build(form, "Content", {"role": role, "parts": parts})
+    changes = {**_find_last(candidates, _ENDS), "content": content}
+    return with_fields(last, changes, form=form)
+
+
+def _find_last(values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Each of these fields as the last of the values that has it gives it."""
+    found: dict[str, Any] = {}
+    for value in values:
+        found |= read_fields(value, names)
+    return found
+
+
+def _is_more_of(before: Any, part: Any) -> bool:
+    """True if a part continues the text of the one before: both are texts or both are thoughts,
+    and the first is not signed."""
+    for each in (before, part):
+        if not isinstance(field(each, "text"), str) or field(each, "functionCall") is not None:
+            return False
+    is_same_kind = bool(field(before, "thought")) == bool(field(part, "thought"))
+    return is_same_kind and field(before, "thoughtSignature") is None
+
+
+class _CallFilter:
+    """Leaves calls out of the chunks of a stream; if nothing else has passed of a candidate when it
+    ends, its last chunk says why."""
+
+    def __init__(self, gate: Refusing) -> None:
+        self._gate = gate
+        self._names: list[str] = []
+        # The index of a candidate -> whether its last call was left out.
+        self._dropped: dict[int, bool] = {}
+        self._passed: set[int] = set()
+
+    def feed(self, chunk: Any) -> list[Any]:
+        names = self._gate.find_refused(chunk)
+        self._names += names
+        candidates = objects_field(chunk, "candidates")
+        left = [self._pass_candidate(candidate, names) for candidate in candidates]
+        return [chunk if are_same(left, candidates) else _with_field(chunk, "candidates", left)]
+
+    def _pass_candidate(self, candidate: Any, names: Collection[str]) -> Any:
+        index = field(candidate, "index") or 0
+        parts = parts_field(object_field(candidate, "content"))
+        is_dropped = self._dropped.get(index, False)
+        left, self._dropped[index] = _drop_calls(parts, names, is_dropped=is_dropped)
+        if any(visible_texts(left)) or any(_read_called_name(part) for part in left):
+            self._passed.add(index)
+        ends = field(candidate, "finishReason") is not None
+        if self._names and ends and index not in self._passed:
+            form: Form = "typed" if is_typed(candidate) else "camel"
+            left = [*left, text_part(self._gate.explain_refused(self._names), form=form)]
+        return candidate if are_same(left, parts) else _put_parts(candidate, left)

@@ -400,7 +400,8 @@ async def test_each_message_of_a_chat_is_a_turn_and_results_of_tools_go_on_with_
 def test_only_a_hook_that_may_change_the_text_holds_a_stream(
     is_async: bool, tmp_path: Path
 ) -> None:
-    observer = command("cat > seen", **({"async": True} if is_async else {}))
+    more: Any = {"async": True} if is_async else {}
+    observer = command("cat > seen", **more)
     hooks = Hooks(working_dir=tmp_path, hooks={"AfterModel": [{"hooks": [observer]}]})
     with Script(reply("One two three four five.")).client(hooks) as client:
         chunks = client.models.generate_content_stream(model=MODEL, contents="Hi")

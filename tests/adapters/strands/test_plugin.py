@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from strands import Agent, tool
+from strands.plugins import Plugin
 from strands.session.file_session_manager import FileSessionManager
 
 from hookline import HooklineError, Hooks, ask, deny, rewrite, stop
@@ -42,7 +43,7 @@ def note(hooks: Hooks, *events: str) -> list[Event]:
 
 
 def make_agent(model: Any, hooks: Any, tools: Any = (), **options: Any) -> Agent:
-    plugins = [HooklinePlugin(hooks)] if hooks is not None else []
+    plugins: list[Plugin] = [] if hooks is None else [HooklinePlugin(hooks)]
     return Agent(model, tools=[*tools], plugins=plugins, callback_handler=None, **options)
 
 
@@ -241,7 +242,8 @@ def test_a_response_that_a_hook_hides_is_marked() -> None:
 async def test_only_a_hook_that_may_change_the_text_holds_a_stream(
     is_async: bool, tmp_path: Path
 ) -> None:
-    observer = command("cat > seen", **({"async": True} if is_async else {}))
+    more: Any = {"async": True} if is_async else {}
+    observer = command("cat > seen", **more)
     hooks = Hooks(working_dir=tmp_path, hooks={"AfterModel": [{"hooks": [observer]}]})
     model, _ = ScriptedModel.saying("One two three four five.")
     stream = make_agent(model, hooks).stream_async("Go on.")

@@ -369,8 +369,9 @@ class Face:
         the loop, the response contains the reason and no tool calls.
 
         With ``stream=True`` the result is an iterator over the client's own chunks; if AfterModel
-        hooks exist, the chunks are held back until the response is complete. Exceptions of the
-        client go on to the caller.
+        hooks may change or reject the response, the chunks are held back until it is complete;
+        async hooks get it when the stream was read to its end. Exceptions of the client go on to
+        the caller.
         """
         return await call_model(
             self.view,

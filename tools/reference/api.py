@@ -149,6 +149,7 @@ _GUIDES = {
     "openai_agents": "openai-agents.md",
     "adk": "adk.md",
     "claude_agent": "claude-agent.md",
+    "strands": "strands.md",
     "genai": "genai.md",
 }
 

@@ -23,9 +23,11 @@ TYPES := .venv-types
 LOWEST := .venv-lowest
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
-# The suite starts the command thousands of times, and where PYTHONDONTWRITEBYTECODE is set each of
-# them would compile it anew.
+# The suite starts the command thousands of times, and each worker reads all tests: compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILE := python -m compileall -q -j 0 src
+ROOMS := $(filter-out $(TOOLS) tests/__pycache__ tests/adapters tests/browser,$(patsubst %/,%,$(sort $(wildcard tests/*/ tests/test_*.py))))
+COLLECT := $(BIN)/python -m pytest -qq --co > /dev/null
 PIP := $(BIN)/python $(PIP_FLAGS) constraints.txt
 PIP_ADAPTERS := $(ADAPTERS)/bin/python $(PIP_FLAGS) constraints-adapters.txt
 PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
@@ -33,21 +35,16 @@ PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs
 
 .DEFAULT_GOAL := test
-.PHONY: demo test checks suite test-attacks test-tools test-adapters suite-adapters test-types test-lowest test-browser browser check \
+.PHONY: demo test test-attacks test-tools test-adapters suite-adapters test-types test-lowest test-browser browser check \
   check-adapters coverage wheel docs docs-serve dist bench bench-peer soak soak-bus clean
 
 demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 	@$(BIN)/hookline demo
 
-# The suite waits a good deal, so the checks run beside it; what they print is shown at the end.
-test: $(VENV)/.dev  ## the checks, the wheel in an empty environment, the suite
-	@$(MAKE) --no-print-directory -k -j 2 checks suite; status=$$?; cat $(VENV)/checks.log; exit $$status
-
-checks: $(VENV)/.dev
-	@$(MAKE) --no-print-directory check wheel > $(VENV)/checks.log 2>&1
-
-suite: $(VENV)/.dev
+test: $(VENV)/.dev  ## the suite; "make check" looks at the code
 	$(BIN)/$(COMPILE)
+	@test -d tests/wire/__pycache__ || { \
+	  $(COLLECT) $(wordlist 1,15,$(ROOMS)) & $(COLLECT) $(wordlist 16,99,$(ROOMS)); wait; }
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
 
 test-attacks: $(VENV)/.dev  ## reviews, guards and readers, attacked; property tests with many examples
@@ -81,7 +78,7 @@ coverage: $(VENV)/.dev  ## what no test enters, processes included, into build/c
 	$(BIN)/python -m coverage report
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 tests/browser
 
 browser:  ## Chromium, where none is installed
 	@for name in chromium chromium-browser google-chrome; do \
@@ -114,7 +111,7 @@ check: $(VENV)/.dev  ## lint, format, types, layers, traceability
 check-adapters: $(ADAPTERS)/.dev  ## the types of what needs a framework
 	$(ADAPTERS)/bin/mypy --config-file mypy-adapters.ini
 
-wheel: $(VENV)/.dev
+wheel: $(VENV)/.dev  ## the package as it is installed, in an empty environment
 	$(BIN)/python tools/wheel_check.py
 
 bench: $(VENV)/.dev $(ADAPTERS)/.dev  ## measure, beside a baseline; writes benchmarks/results.json
@@ -155,7 +152,7 @@ $(ADAPTERS)/.dev: pyproject.toml constraints-adapters.txt $(VENV)/.run
 	@echo 'installing the frameworks into $(ADAPTERS)'
 	@$(PIP_ADAPTERS) hatchling setuptools
 	@$(PIP_ADAPTERS) --no-build-isolation mcp \
-	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,http,nats,watch,dev]'
+	  -e '.[genai,openai,anthropic,langchain,pydantic-ai,openai-agents,adk,claude,strands,http,nats,watch,dev]'
 	@touch $@
 
 $(DOCS)/.dev: pyproject.toml constraints-docs.txt $(VENV)/.run

@@ -2,8 +2,8 @@
 
 pytest_plugins = (
     "tests.harness.writes",
-    "tests.harness.leaks",
     "tests.harness.scratch",
+    "tests.harness.leaks",
     "tests.harness.properties",
     "tests.natsserver",
     "pytester",

@@ -1,7 +1,9 @@
 """Every block of every document runs; tests/harness/documents.py has the rules for writing one."""
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -14,18 +16,34 @@ from tests.harness.documents import (
     check_types,
     with_free_ports,
 )
+from tests.harness.interpreter import Interpreter, open_interpreter
+
+Read: TypeAlias = Callable[..., int]
+
+
+@pytest.fixture(scope="session")
+def interpreter(ground: object) -> Iterator[Interpreter]:
+    with open_interpreter(["asyncio", "hookline.hooks", "hookline.agent"]) as opened:
+        yield opened
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_the_document_does_what_it_says(document: Path) -> None:
-    Reader(document, home=Path.home()).run()
+def test_the_document_does_what_it_says(document: Path, interpreter: Interpreter) -> None:
+    Reader(document, interpreter, home=Path.home()).run()
 
 
-def read(text: str, *, environment: str = "") -> int:
-    document = Path("guide.md")
-    document.write_text(text)
-    return Reader(document.resolve(), home=Path.home(), environment=environment).run()
+@pytest.fixture
+def read(interpreter: Interpreter) -> Read:
+    """Run a document of this text; gives how many blocks it has."""
+
+    def run(text: str, *, environment: str = "") -> int:
+        document = Path("guide.md")
+        document.write_text(text)
+        home = Path.home()
+        return Reader(document.resolve(), interpreter, home=home, environment=environment).run()
+
+    return run
 
 
 @pytest.mark.slow
@@ -34,7 +52,7 @@ def test_every_python_snippet_passes_a_strict_type_check(tmp_path: Path) -> None
     assert check_types(DOCUMENTS, tmp_path, options=[]) >= 10
 
 
-def test_blocks_share_files_from_top_to_bottom() -> None:
+def test_blocks_share_files_from_top_to_bottom(read: Read) -> None:
     blocks = read(
         """
 ```jsonc file=.hookline/settings.json
@@ -95,7 +113,7 @@ True False 2026
         ("```\nplain\n```", "no kind of block is called ''"),
     ],
 )
-def test_a_document_that_is_wrong_fails_with_its_line(block: str, problem: str) -> None:
+def test_a_document_that_is_wrong_fails_with_its_line(block: str, problem: str, read: Read) -> None:
     with pytest.raises(DocumentError) as caught:
         read(block)
     assert problem in str(caught.value)
@@ -111,7 +129,7 @@ def test_a_port_stands_for_one_that_is_free() -> None:
     assert one != two
 
 
-def test_a_block_is_left_out_only_for_a_reason() -> None:
+def test_a_block_is_left_out_only_for_a_reason(read: Read) -> None:
     assert read("```python norun=needs-network\n1 / 0\n```") == 1
 
 
@@ -134,15 +152,19 @@ print(open("greeting.txt").read(), end="")
 """
 
 
-def test_a_block_of_another_environment_is_left_to_it_with_its_output() -> None:
+def test_a_block_of_another_environment_is_left_to_it_with_its_output(
+    read: Read,
+) -> None:
     read(_TWO_ENVIRONMENTS % ("1", "left alone"))
 
 
-def test_in_that_environment_its_blocks_run_on_the_files_of_the_document() -> None:
+def test_in_that_environment_its_blocks_run_on_the_files_of_the_document(
+    read: Read,
+) -> None:
     read(_TWO_ENVIRONMENTS % ("left alone", "hello"), environment=ADAPTERS)
 
 
-def test_a_block_may_run_in_a_copy_of_the_tree() -> None:
+def test_a_block_may_run_in_a_copy_of_the_tree(read: Read) -> None:
     read("```console in=repository\n$ touch new; ls new Makefile\nMakefile\nnew\n```")
     assert not (REPOSITORY / "new").exists()
 

@@ -72,8 +72,8 @@ def test_hangs():
 
 def test_environment(tmp_path):
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "TMPDIR"):
-        assert Path(os.environ[name]).is_relative_to(tmp_path), name
-    assert Path.cwd().is_relative_to(tmp_path)
+        assert Path(os.environ[name]).is_relative_to(tmp_path.parent), name
+    assert Path.cwd().is_relative_to(tmp_path.parent)
     assert not {"GITHUB_SHA", "SURFACE", "GEMINI_API_KEY", "BASH_ENV"} & os.environ.keys()
 """
 

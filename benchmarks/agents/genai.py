@@ -15,7 +15,7 @@ from google.genai.types import GenerateContentConfig, HttpOptions
 
 from benchmarks.adapters import ROUNDS, Turn
 from hookline import Hooks
-from hookline.adapters.gates import Conversations
+from hookline.adapters.conversations import Conversations
 from hookline.adapters.genai.http import HTTPClients
 from hookline.adapters.genai.models import Call, ModelCalls
 from hookline.adapters.genai.tools import ToolGuard

@@ -5,6 +5,7 @@ from hookline.bus import (
 )
 from hookline.calls.tool import (
     Deferred,
+    ToolError,
     ToolGate,
     ToolResult,
 )
@@ -29,12 +30,16 @@ from hookline.hooks import (
 )
 from hookline.pipeline.answer import Answer, ProcessedHookResult
 from hookline.replies import (
+    Reply,
     add_context,
     allow,
     ask,
     combine,
     deny,
+    map_text,
     message,
+    only_tools,
+    replace_answer,
     replace_result,
     rewrite,
     stop,
@@ -49,6 +54,19 @@ from hookline.wire.events import (
     SessionStartSource,
 )
 from hookline.wire.hooks import Redaction
+from hookline.wire.inputs import (
+    AfterAgentEvent,
+    AfterModelEvent,
+    AfterToolEvent,
+    BeforeAgentEvent,
+    BeforeModelEvent,
+    BeforeToolEvent,
+    BeforeToolSelectionEvent,
+    NotificationEvent,
+    PreCompressEvent,
+    SessionEndEvent,
+    SessionStartEvent,
+)
 from hookline.wire.results import (
     AggregatedHookResult,
     HookError,
@@ -56,8 +74,15 @@ from hookline.wire.results import (
 )
 
 __all__ = [
+    "AfterAgentEvent",
+    "AfterModelEvent",
+    "AfterToolEvent",
     "AggregatedHookResult",
     "Answer",
+    "BeforeAgentEvent",
+    "BeforeModelEvent",
+    "BeforeToolEvent",
+    "BeforeToolSelectionEvent",
     "BlockedByHook",
     "Config",
     "DebugLogger",
@@ -78,15 +103,21 @@ __all__ = [
     "Judge",
     "MessageBus",
     "NoFolderError",
+    "NotificationEvent",
+    "PreCompressEvent",
     "PreCompressTrigger",
     "ProcessedHookResult",
     "Redaction",
+    "Reply",
     "RunLimits",
+    "SessionEndEvent",
     "SessionEndReason",
+    "SessionStartEvent",
     "SessionStartSource",
     "StoppedByHook",
     "SyncHooks",
     "ToolAlias",
+    "ToolError",
     "ToolGate",
     "ToolResult",
     "TranscriptWriter",
@@ -98,7 +129,10 @@ __all__ = [
     "ask",
     "combine",
     "deny",
+    "map_text",
     "message",
+    "only_tools",
+    "replace_answer",
     "replace_result",
     "rewrite",
     "stop",

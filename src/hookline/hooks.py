@@ -16,6 +16,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypedDict,
     TypeVar,
     overload,
@@ -41,7 +42,14 @@ from hookline.calls.tool import (
 )
 from hookline.calls.wrap import OnBlock, wrap_function
 from hookline.engine.engine import Engine, read_hook
-from hookline.engine.options import LoadOptions, Options, PathLike, takes
+from hookline.engine.options import (
+    HookOptions,
+    LoadOptions,
+    Options,
+    PathLike,
+    refuse_unknown,
+    takes,
+)
 from hookline.engine.project import Project
 from hookline.engine.view import EngineView
 from hookline.errors import describe
@@ -60,7 +68,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hookline.contract import Config
-    from hookline.engine.options import HookOptions
     from hookline.wire.hooks import HookFunction
     from hookline.wire.inputs import (
         AfterAgentEvent,
@@ -75,11 +82,16 @@ if TYPE_CHECKING:
         SessionEndEvent,
         SessionStartEvent,
     )
+    from hookline.wire.outputs import DefaultHookOutput
+
+    _Returned: TypeAlias = Mapping[str, object] | DefaultHookOutput | None
 
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E")
+# What the function of a hook returns: a ``Reply``, or any mapping that is one.
+R = TypeVar("R", bound="_Returned | Awaitable[_Returned]")
 G = TypeVar("G")
 
 
@@ -472,12 +484,12 @@ class Register(Protocol[E]):
     """The decorator that ``Hooks.on`` returns, for functions that take the event."""
 
     @overload
-    def __call__(self, function: Callable[[E], T], /) -> Callable[[E], T]: ...
+    def __call__(self, function: Callable[[E], R], /) -> Callable[[E], R]: ...
 
     @overload
     def __call__(
-        self, function: Callable[[dict[str, Any]], T], /
-    ) -> Callable[[dict[str, Any]], T]: ...
+        self, function: Callable[[dict[str, Any]], R], /
+    ) -> Callable[[dict[str, Any]], R]: ...
 
 
 class Hooks(HookSession):
@@ -643,9 +655,16 @@ class Hooks(HookSession):
         The function gets the event as a dictionary and returns a dictionary (``deny("…")``), or
         None to let the event go on. ``matcher`` selects tools, triggers or notification types;
         ``timeout`` is in milliseconds, one minute by default. With ``on_failure="block"`` the
-        event is blocked when the function fails. Raises UnknownEventError or InvalidHookError.
+        event is blocked when the function fails. A plain function runs on a thread of its own;
+        with ``inline``, for one that is quick, and with ``on_failure="block"`` it runs where it is
+        called, where no timeout can stop it. The caller's context variables reach it in either
+        place. Raises UnknownEventError or InvalidHookError.
         """
         narrowed = narrow_event(event)
+        refuse_unknown(options, HookOptions.__annotations__, "Hooks.on")
+        # A mistake in the options is reported where they stand, before there is a function.
+        named: HookOptions = {"name": f"hook on {narrowed.value}", **options}
+        read_hook(narrowed, _ignore, **named)
 
         def register(function: "HookFunction") -> "HookFunction":
             self.view.engine.add_hook(read_hook(narrowed, function, **options))
@@ -777,6 +796,10 @@ def _open_view(engine: Engine) -> EngineView:
     # Loaded now, as a process without a free descriptor needs it to refuse a model call.
     engine.get_translator()
     return EngineView(engine)
+
+
+def _ignore(_event: dict[str, Any]) -> None:
+    """Do nothing on an event."""
 
 
 def _get_name(function: Callable[..., Any]) -> str:

@@ -14,6 +14,7 @@ _NAMES = (
     "adk",
     "genai",
     "claude_agent",
+    "strands",
     "plain",
 )
 

@@ -1,5 +1,6 @@
 """The blocks of the documents that need a framework run here, with the frameworks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.harness.documents import (
     check_types,
     read_blocks,
 )
+from tests.harness.interpreter import Interpreter, open_interpreter
 
 NEEDING = [
     document
@@ -20,10 +22,16 @@ NEEDING = [
 ]
 
 
+@pytest.fixture(scope="session")
+def interpreter(ground: object) -> Iterator[Interpreter]:
+    with open_interpreter(["asyncio", "hookline.hooks"]) as opened:
+        yield opened
+
+
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("document", NEEDING, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_the_document_does_what_it_says(document: Path) -> None:
-    Reader(document, home=Path.home(), environment=ADAPTERS).run()
+def test_the_document_does_what_it_says(document: Path, interpreter: Interpreter) -> None:
+    Reader(document, interpreter, home=Path.home(), environment=ADAPTERS).run()
 
 
 @pytest.mark.timeout(300)

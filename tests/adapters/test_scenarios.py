@@ -58,8 +58,15 @@ ONE_TURN: tuple[str, Fields] = ("AfterAgent", {})
 END: tuple[str, Fields] = ("SessionEnd", {})
 COMPRESSED: tuple[str, Fields] = ("PreCompress", {})
 NOTIFIED = ("Notification", {"notification_type": "ToolPermission"})
+OWN: tuple[str, Fields] = ("BeforeTool", {"turn_id": "1"})
+HELPERS = ("BeforeTool", {"turn_id": "1", "agent": {"name": "helper", "id": "a", "depth": 1}})
+OTHERS = ("BeforeTool", {"turn_id": "1", "agent": {"name": "helper", "id": "b", "depth": 1}})
+TURN_OF_ITS_OWN = ("BeforeTool", {**HELPERS[1], "turn_id": "3"})
+NEXT_TURN = ("BeforeTool", {"turn_id": "2"})
 ADDED = "output of ls, this is a sandbox"
 REPLACED = {**ran(LIST), **called("[removed]"), **said(DONE)}
+
+CAP = "five calls a turn, sub-agents included"
 
 # A cell -> what happens where an adapter reaches it.
 REACHED: dict[str, Fields] = {
@@ -110,6 +117,17 @@ REACHED: dict[str, Fields] = {
     "SessionEnd": fired(ONE_TURN, ONE_TURN, END),
     "PreCompress": fired(COMPRESSED),
     "Notification": {**fired(NOTIFIED), **asked("really?")},
+    CAP: {
+        **shell("one", "two", "three", "four", "five", "nine"),
+        **fired(*[OWN] * 2, *[HELPERS] * 4, *[OWN] * 2, NEXT_TURN),
+        **said(DONE),
+    },
+    "a sub-agent has no turn of its own": {
+        **fired(("BeforeAgent", {}), ("AfterAgent", {})),
+        **shell("ls"),
+        **said(DONE),
+    },
+    "a stop in a sub-agent ends the turn": {**called("x"), **said("enough for today")},
 }
 GOES_ON = (
     *("BeforeTool block", "BeforeTool rewrite", "BeforeTool context", "AfterTool context"),
@@ -229,6 +247,22 @@ MISSED: list[tuple[str, Fields, str]] = [
     ("PreCompress", fired(COMPRESSED, COMPRESSED), "PreCompress fired 2 times"),
     ("Notification", fired(NOTIFIED, NOTIFIED), "the notifications were"),
     ("Notification", asked(), "the user was asked 0 times"),
+    (CAP, shell("one", "two", "three", "four", "five", "six"), "the tools ran with"),
+    (CAP, fired(*[OWN] * 2, *[HELPERS] * 4, *[OWN] * 3), "the turn ids were"),
+    (
+        CAP,
+        fired(*[OWN] * 2, TURN_OF_ITS_OWN, *[HELPERS] * 3, *[OWN] * 2, NEXT_TURN),
+        "the turn ids were",
+    ),
+    (CAP, fired(*[OWN] * 8, NEXT_TURN), "the events have the agents"),
+    (CAP, fired(*[OWN] * 2, *[HELPERS] * 3, OTHERS, *[OWN] * 2, NEXT_TURN), "the sub-agent has"),
+    (CAP, said("x"), "the final text is 'x'"),
+    ("a sub-agent has no turn of its own", fired(ONE_TURN), "the events were"),
+    ("a sub-agent has no turn of its own", ran(), "the sub-agent's tool did not run"),
+    ("a sub-agent has no turn of its own", said("x"), "the final text is 'x'"),
+    ("a stop in a sub-agent ends the turn", ran(LIST), "the stopped tool ran"),
+    ("a stop in a sub-agent ends the turn", called("x", "y"), "the model was called 3 times"),
+    ("a stop in a sub-agent ends the turn", said(DONE), "the final text is 'All is done.'"),
 ]
 
 

@@ -13,6 +13,7 @@ import pytest
 from hookline import (
     BlockedByHook,
     Hooks,
+    Reply,
     StoppedByHook,
     add_context,
     deny,
@@ -169,7 +170,7 @@ async def test_an_async_function_stays_one() -> None:
     hooks = Hooks()
 
     @hooks.on("AfterTool")
-    async def seen(_event: object) -> dict[str, Any]:
+    async def seen(_event: object) -> Reply:
         await asyncio.sleep(0)
         return add_context("seen")
 
@@ -336,7 +337,7 @@ def test_a_blocked_generator_does_not_begin() -> None:
     assert not begun
 
 
-def redact_password(event: dict[str, Any]) -> dict[str, Any] | None:
+def redact_password(event: dict[str, Any]) -> Reply | None:
     """A hook that must be shown the whole text to find the word in it."""
     text = str(event["tool_response"]["llmContent"])
     return replace_result("[redacted]") if "swordfish" in text else None

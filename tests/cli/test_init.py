@@ -161,15 +161,15 @@ def test_what_it_prints_leads_from_nothing_to_a_tested_and_traced_hook() -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 @pytest.mark.parametrize("event", list(HookEventName))
+@pytest.mark.usefixtures("here")
 def test_the_first_hook_of_each_event_passes_its_tests(
-    here: Project,
     call: Call,
     monkeypatch: pytest.MonkeyPatch,
     event: HookEventName,
     language: str,
 ) -> None:
     if language == "python":
-        _use_this_python(here, monkeypatch)
+        _use_this_python(monkeypatch)
     assert call("init", language, "--event", event.value).status == 0
     done = call("test", "--trust")
     assert (done.status, done.err) == (0, "")
@@ -178,9 +178,9 @@ def test_the_first_hook_of_each_event_passes_its_tests(
     assert (document["errors"], document["warnings"]) == (0, 0)
 
 
-def _use_this_python(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def _use_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scripts ask env for python3, which may be slow to start, or missing, on this machine."""
-    bin_dir = project.path.parent / ".test" / "bin"
+    bin_dir = Path.home() / "bin"
     bin_dir.mkdir()
     (bin_dir / "python3").symlink_to(sys.executable)
     monkeypatch.setenv("PATH", f"{bin_dir}{os.pathsep}{os.environ['PATH']}")

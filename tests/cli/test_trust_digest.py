@@ -69,7 +69,7 @@ def test_with_yes_that_policy_is_trusted_and_no_other(guarded: Project) -> None:
     assert hookline("trust", "--check", cwd=guarded.path).status == 0
 
 
-def test_with_check_it_is_compared_without_any_store(guarded: Project, tmp_path: Path) -> None:
+def test_with_check_it_is_compared_without_any_store(guarded: Project) -> None:
     digest = read_digest(guarded.path)
     nowhere = {"XDG_STATE_HOME": "/dev/null"}
     check = ("trust", "--check", "--digest", digest)
@@ -84,7 +84,7 @@ def test_with_check_it_is_compared_without_any_store(guarded: Project, tmp_path:
     guard_project(guarded)
     assert hookline(*check, "--yes", cwd=guarded.path).status == 0
     assert hookline("trust", "--check", cwd=guarded.path).status == 1
-    assert not (tmp_path / ".test/home/.local/state/hookline/reviews").exists()
+    assert not (Path.home() / ".local/state/hookline/reviews").exists()
 
 
 @pytest.mark.parametrize("verb", ["--yes", "--check"])

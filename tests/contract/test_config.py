@@ -30,7 +30,7 @@ class Layers:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.own = project.path.parent / ".test"
+        self.own = Path.home().parent
 
     def user(self, settings: Json, *, file: str = ".config/hookline/settings.json") -> Path:
         return self._write(self.own / "home" / file, settings)

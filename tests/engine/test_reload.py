@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,7 +162,7 @@ async def test_reload_serves_the_bus_with_the_new_hooks(project: Project) -> Non
 async def test_who_switches_hooks_off_switches_them_all_off_and_on_again(
     project: Project,
 ) -> None:
-    user = project.path.parent / ".test" / "home" / ".config" / "hookline" / "settings.json"
+    user = Path.home() / ".config" / "hookline" / "settings.json"
     user.parent.mkdir(parents=True)
     project.settings(before_tool(saying("file")))
     config = Config.load(project.path, trusted=True)

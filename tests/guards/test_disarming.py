@@ -296,10 +296,10 @@ def test_what_nobody_has_reviewed_guards_nothing(project: Project) -> None:
     assert not fire(project.path).blocked
 
 
-def test_the_user_may_switch_it_off(guarded: Project, tmp_path: Path) -> None:
+def test_the_user_may_switch_it_off(guarded: Project) -> None:
     delete_the_entry(guarded)
     off = {"hooks": {"disabled": ["guard"]}}
-    write_user_settings(tmp_path / ".test/home", off)
+    write_user_settings(Path.home(), off)
     assert not fire(guarded.path).blocked
 
 
@@ -347,10 +347,10 @@ def test_a_guard_of_others_runs_whatever_project_lists_the_same(
     if whose == "claude":
         options, file = {"claude": True}, ".claude/settings.json"
         settings = {"hooks": {"PreToolUse": [{"hooks": [guard]}]}}
-        (tmp_path / ".test/home/.claude").mkdir()
-        (tmp_path / ".test/home" / file).write_text(json.dumps(settings))
+        (Path.home() / ".claude").mkdir()
+        (Path.home() / file).write_text(json.dumps(settings))
     elif whose == "user":
-        write_user_settings(tmp_path / ".test/home", settings)
+        write_user_settings(Path.home(), settings)
     else:
         options = {"hooks": settings["hooks"]}
     for listed in ({}, settings):

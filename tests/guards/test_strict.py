@@ -98,7 +98,7 @@ class TestWhatStrictBlocks:
     ) -> None:
         file = {
             "project": project.path / ".hookline/settings.json",
-            "user": tmp_path / ".test/home/.config/hookline/settings.json",
+            "user": Path.home() / ".config/hookline/settings.json",
             "system": tmp_path / "etc.json",
         }[where]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -157,9 +157,9 @@ class TestWhoMayAskForIt:
         assert not in_code(tmp_path, CRASHING).blocked
         assert in_code(tmp_path, CRASHING, strict=True).blocked
 
-    def test_the_user(self, project: Project, tmp_path: Path) -> None:
+    def test_the_user(self, project: Project) -> None:
         own = {**settings_of(CRASHING), "strict": True}
-        write_user_settings(tmp_path / ".test/home", own)
+        write_user_settings(Path.home(), own)
         project.settings({"strict": False})
         assert fire(project.path, strict=False).blocked
 
@@ -213,17 +213,15 @@ class TestRequired:
             assert answer.blocked is bool(required)
         assert [result.failed for result in answer.results] == [failed]
 
-    def test_a_projects_hook_of_that_name_does_not_satisfy_the_user(
-        self, project: Project, tmp_path: Path
-    ) -> None:
+    def test_a_projects_hook_of_that_name_does_not_satisfy_the_user(self, project: Project) -> None:
         guard_project(project, PASSES)
         trust(project.path)
-        write_user_settings(tmp_path / ".test/home", {"hooks": {"required": ["pass"]}})
+        write_user_settings(Path.home(), {"hooks": {"required": ["pass"]}})
         answer = fire(project.path)
         assert answer.blocked
         assert "it must be in the settings of system or user" in str(answer.reason)
         named = {"hooks": {"required": ["project:pass"]}}
-        write_user_settings(tmp_path / ".test/home", named)
+        write_user_settings(Path.home(), named)
         assert not fire(project.path).blocked
 
     def test_disabled_it_is_not_in_force(self, tmp_path: Path) -> None:
@@ -245,10 +243,8 @@ class TestRequired:
         system.set_hook_enabled("pass", True)
         assert not system.fire_blocking("BeforeTool", TOOL).blocked
 
-    def test_who_switches_all_hooks_off_gets_around_none(
-        self, project: Project, tmp_path: Path
-    ) -> None:
-        write_user_settings(tmp_path / ".test/home", {"enableHooks": False})
+    def test_who_switches_all_hooks_off_gets_around_none(self, project: Project) -> None:
+        write_user_settings(Path.home(), {"enableHooks": False})
         system = project.settings({**settings_of(PASSES, required=["pass"])}, file="../etc.json")
         assert fire(project.path, system_settings=system).blocked
 
@@ -393,7 +389,7 @@ class TestAUsersHookThatLeadsIntoTheProject:
         def make(command: str, on_failure: str) -> Project:
             project.script("hooks/mine.sh", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
             own = settings_of(hook(command, name="mine", onFailure=on_failure))
-            write_user_settings(tmp_path / ".test/home", own)
+            write_user_settings(Path.home(), own)
             return project
 
         return make
@@ -425,20 +421,18 @@ class TestAUsersHookThatLeadsIntoTheProject:
         assert (tmp_path / "ran").exists()
 
     def test_one_that_the_user_takes_away_guards_no_more(
-        self, leading: Callable[[str, str], Project], tmp_path: Path
+        self, leading: Callable[[str, str], Project]
     ) -> None:
         project = leading("hooks/mine.sh", "block")
         trust(project.path)
-        write_user_settings(tmp_path / ".test/home", {})
+        write_user_settings(Path.home(), {})
         assert not fire(project.path).blocked
         assert Config.load(project.path).is_trusted_folder()
 
-    def test_one_that_names_a_file_of_the_project_as_data_runs(
-        self, project: Project, tmp_path: Path
-    ) -> None:
+    def test_one_that_names_a_file_of_the_project_as_data_runs(self, project: Project) -> None:
         project.write("rules.txt", "x")
         own = settings_of(hook('grep -q x "$HOOKLINE_PROJECT_DIR/rules.txt" && exit 2'))
-        write_user_settings(tmp_path / ".test/home", own)
+        write_user_settings(Path.home(), own)
         assert fire(project.path).blocked
         assert [result.failed for result in fire(project.path).results] == [None]
 

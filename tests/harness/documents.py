@@ -2,7 +2,7 @@
 
 | block | what happens |
 |---|---|
-| `python` | runs as a file of its own, as `python FILE` does |
+| `python` | runs as a file of its own, as `python FILE` does (tests/harness/interpreter.py) |
 | `output` | is what the python block before it printed |
 | `console` | what follows `$ ` (and then `> `) runs in bash; the lines below are what it prints |
 | `sh` | runs as a script and succeeds |
@@ -11,10 +11,11 @@
 | `text` | is only shown |
 
 Words after the kind: `file=PATH` writes the block there instead of running it, `in=repository`
-runs it in a copy of this tree, `norun=REASON` leaves it out.  `env=adapters` is for a block that
-needs a framework: it runs in that environment (tests/adapters), where only such blocks do, after
-the files of the document were written.  Of `make` lines only the target is looked up.  A port of
-127.0.0.1 stands for one that is free here, the same wherever it is named.
+runs it in a copy of this tree, its files and examples, and `norun=REASON` leaves it out.
+`env=adapters` is for a block that needs a framework: it runs in that environment (tests/adapters),
+where only such blocks do, after the files of the document were written.  Of `make` lines only the
+target is looked up.  A port of 127.0.0.1 stands for one that is free here, the same wherever it is
+named.
 """
 
 import ast
@@ -34,6 +35,7 @@ from typing import NamedTuple
 
 from hookline.settings import jsonc
 from tests.harness import console
+from tests.harness.interpreter import Interpreter
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -46,7 +48,7 @@ ADAPTERS = "adapters"
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _LOCAL_PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 _WORDS = frozenset({"env", "file", "in", "norun"})
-_NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "node_modules")
+_NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*_cache")
 
 
 class DocumentError(AssertionError):
@@ -83,11 +85,13 @@ def check_types(
     for document in documents:
         name = "_".join(document.relative_to(REPOSITORY).with_suffix("").parts)
         for block in read_blocks(document.read_text(encoding="utf-8")):
-            if block.kind == "python" and block.environment == environment:
+            if block.kind != "python":
+                continue
+            if "file" in block.words:
+                _write(directory / "files" / block.words["file"], block.text)
+            if block.environment == environment:
                 snippet = directory / f"{name.replace('-', '_')}_{block.line}.py"
                 snippet.write_text("\n" * block.line + block.text, encoding="utf-8")
-                if "file" in block.words:
-                    _write(directory / "files" / block.words["file"], block.text)
     snippets = sorted(map(str, directory.glob("*.py")))
     if snippets:
         checked = subprocess.run(
@@ -141,8 +145,11 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
 class Reader:
     """Runs one document; ``home`` is what it calls `~`, and its project is `~/project`."""
 
-    def __init__(self, document: Path, *, home: Path, environment: str = "") -> None:
+    def __init__(
+        self, document: Path, interpreter: Interpreter, *, home: Path, environment: str = ""
+    ) -> None:
         self._document = document
+        self._interpreter = interpreter
         self._home = home
         self._environment = environment
         # What the last python block printed, None if it did not run here.
@@ -197,9 +204,7 @@ class Reader:
         path = Path(f"snippet_{block.line}.py")
         # The empty lines make tracebacks point into the document.
         path.write_text("\n" * block.line + block.text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, path], stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        done = self._interpreter.run(path)
         path.unlink()
         if done.returncode or done.stderr:
             raise AssertionError(f"it ended with {done.returncode}:\n{done.stderr}")
@@ -220,7 +225,9 @@ class Reader:
             return Path.cwd()
         copy = self._home / "hookline"
         if not copy.exists():
-            shutil.copytree(REPOSITORY, copy, ignore=_NOT_COPIED)
+            shutil.copytree(REPOSITORY / "examples", copy / "examples", ignore=_NOT_COPIED)
+            for file in filter(Path.is_file, REPOSITORY.iterdir()):
+                shutil.copy(file, copy)
         return copy
 
 

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.harness import processes, writes
+from tests.harness.scratch import Ground
 
 _SETTLE = "leak_settle_seconds"
 _KINDS = frozenset({"process", "descriptor", "thread", "task"})
 _LONG_COLLECTION = 0.02
+_LISTING = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,14 +44,14 @@ class Snapshot(NamedTuple):
 class Watch:
     """One test's view: what was there when it began, and how to know its own processes."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, *roots: Path) -> None:
         self.mark = uuid.uuid4().hex
-        self._root = root
+        self._roots = roots
         self._before = Snapshot.take()
 
     def new_processes(self) -> frozenset[int]:
         started = processes.running() - self._before.processes
-        return processes.belonging_to(self.mark, root=self._root, among=started)
+        return processes.belonging_to(self.mark, roots=self._roots, among=started)
 
     def leaks(self) -> dict[str, list[str]]:
         descriptors = sorted(_descriptors() - self._before.descriptors)
@@ -81,10 +83,9 @@ def _not_allowed(leaks: dict[str, list[str]], allowed: frozenset[str]) -> list[s
 
 
 def _descriptors() -> frozenset[tuple[int, str]]:
-    listing = next((path for path in ("/proc/self/fd", "/dev/fd") if Path(path).is_dir()), None)
-    if listing is None:
+    if _LISTING is None:
         return frozenset()
-    numbers = [int(name) for name in os.listdir(listing)]
+    numbers = [int(name) for name in os.listdir(_LISTING)]
     return frozenset((number, target) for number in numbers if (target := _target(number)))
 
 
@@ -92,7 +93,7 @@ def _target(number: int) -> str | None:
     try:
         return os.readlink(f"/proc/self/fd/{number}").removesuffix(" (deleted)")
     except FileNotFoundError:
-        return None if Path("/proc/self/fd").is_dir() else _kind_of(number)
+        return None if _LISTING == "/proc/self/fd" else _kind_of(number)
 
 
 def _kind_of(number: int) -> str | None:
@@ -111,9 +112,14 @@ def _left_on_purpose(item: pytest.Item) -> frozenset[str]:
 
 
 @pytest.fixture(autouse=True)
-def no_leaks(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watch]:
+def no_leaks(request: pytest.FixtureRequest, ground: Ground) -> Iterator[Watch]:
     """Autouse, and what every other fixture here asks for first: so it is torn down last."""
-    watch = Watch(tmp_path)
+    roots = [ground.clean()]
+    # Most tests write nothing, and to make and remove a directory for each takes its time.
+    if "tmp_path" in request.fixturenames:
+        roots.append(request.getfixturevalue("tmp_path"))
+    watch = Watch(*roots)
+    ground.enter(watch.mark)
     with writes.watched() as written_outside:
         yield watch
     allowed = _left_on_purpose(request.node)

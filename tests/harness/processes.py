@@ -7,21 +7,24 @@ would miss exactly those that matter.  Without /proc (macOS) nothing is found.
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 _PROC = Path("/proc")
+_HAS_PROC = _PROC.is_dir()
 MARK = "HOOKLINE_TEST_ID"
 
 
 def running() -> frozenset[int]:
-    if not _PROC.is_dir():
+    if not _HAS_PROC:
         return frozenset()
-    return frozenset(int(name) for name in os.listdir(_PROC) if name.isdigit())
+    return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit())
 
 
-def belonging_to(mark: str, *, root: Path, among: frozenset[int]) -> frozenset[int]:
-    """The processes of ``among`` that a test started: ``mark`` is its id, ``root`` its tmp dir."""
-    return frozenset(pid for pid in among if _belongs(pid, mark, root))
+def belonging_to(mark: str, *, roots: Sequence[Path], among: frozenset[int]) -> frozenset[int]:
+    """The processes of ``among`` that a test started: ``mark`` is its id, ``roots`` are its
+    directories."""
+    return frozenset(pid for pid in among if _belongs(pid, mark, roots))
 
 
 def describe(pid: int) -> str:
@@ -35,19 +38,20 @@ def kill(pids: frozenset[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _belongs(pid: int, mark: str, root: Path) -> bool:
+def _belongs(pid: int, mark: str, roots: Sequence[Path]) -> bool:
     return (
         f"{MARK}={mark}".encode() in _read(pid, "environ")
-        or _works_below(pid, root)
+        or _works_below(pid, roots)
         or _descends_from(pid, os.getpid())
     )
 
 
-def _works_below(pid: int, root: Path) -> bool:
+def _works_below(pid: int, roots: Sequence[Path]) -> bool:
     try:
-        return Path(os.readlink(_PROC / str(pid) / "cwd")).is_relative_to(root)
+        directory = Path(os.readlink(_PROC / str(pid) / "cwd"))
     except OSError:
         return False
+    return any(directory.is_relative_to(root) for root in roots)
 
 
 def _descends_from(pid: int, ancestor: int) -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import shutil
 import signal
 import sys
 import tempfile
@@ -15,7 +16,6 @@ import pytest
 from hookline._support import places
 from hookline.dialects import ROWS
 from tests.harness import processes
-from tests.harness.leaks import Watch
 
 # Each of these changes what a hook, a shell or the terminal output does.
 _CLEARED = frozenset(
@@ -55,12 +55,63 @@ class Project:
         return path
 
 
+class Ground:
+    """The home, the temporary directory and the working directory of the tests of one process.
+
+    They are used by one test after another for as long as each leaves them empty: most tests do,
+    and new ones for each took a fifth of a run.
+    """
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._changes = pytest.MonkeyPatch()
+        self._lay()
+
+    def clean(self) -> Path:
+        """Return the directory above them, another one if a test left something in it."""
+        if self._look() != self._fresh:
+            self.leave()
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._lay()
+        return self.path
+
+    def enter(self, mark: str) -> None:
+        """Begin a test, which is known by a mark."""
+        now = dict(os.environ)
+        for name in now.keys() - self._environment.keys() - {"PYTEST_CURRENT_TEST"}:
+            del os.environ[name]
+        os.environ.update(self._environment.items() - now.items())
+        os.environ[processes.MARK] = mark
+        tempfile.tempdir = None
+        os.chdir(self.path / "cwd")
+
+    def leave(self) -> None:
+        """Put everything back that was there before the first test."""
+        self._changes.undo()
+
+    def _lay(self) -> None:
+        self.path = self._factory.mktemp("own")
+        self._changes.chdir(self.path)
+        _isolate(self._changes, self.path)
+        self._environment = dict(os.environ)
+        self._fresh = self._look()
+
+    def _look(self) -> list[object]:
+        try:
+            inside = [self.path / name for name in ("home", "tmp", "cwd")]
+            entries = [os.listdir(path) for path in (self.path, *inside)]
+            return [sorted(entries[0]), entries[1:], [path.stat().st_mode for path in inside]]
+        except OSError:
+            return []
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _isolated_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For the fixtures that are made before any test's own."""
-    with pytest.MonkeyPatch.context() as monkeypatch, _heeding_signals():
-        _isolate(monkeypatch, tmp_path_factory.mktemp("run"))
-        yield
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """For the fixtures that are made before any test's own, and for every test."""
+    with _heeding_signals():
+        shared = Ground(tmp_path_factory)
+        yield shared
+        shared.leave()
 
 
 @contextmanager
@@ -77,19 +128,9 @@ def _heeding_signals() -> Iterator[None]:
         signal.signal(number, signal.SIG_IGN)
 
 
-@pytest.fixture(autouse=True)
-def isolated(no_leaks: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Hidden, so that a test may use any plain name in its tmp dir.
-    own = tmp_path / ".test"
-    _isolate(monkeypatch, own)
-    monkeypatch.setenv(processes.MARK, no_leaks.mark)
-    (own / "cwd").mkdir()
-    monkeypatch.chdir(own / "cwd")
-
-
-def system_file(own: Path) -> Path:
-    """Where the system's settings of a test are, below its hidden directory."""
-    return own / "etc" / "hookline" / "settings.json"
+def system_file() -> Path:
+    """Where the system's settings of a test are."""
+    return Path(places.SYSTEM_SETTINGS[sys.platform])
 
 
 def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
@@ -111,16 +152,16 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
     # What others call python3 may be a shell script that looks for one, ten times as slow.
     search = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setenv("PATH", search)
-    monkeypatch.setattr(tempfile, "tempdir", None)
     # No variable moves it, so nothing but the code can.
-    monkeypatch.setitem(places.SYSTEM_SETTINGS, sys.platform, str(system_file(own)))
+    system = own / "etc" / "hookline" / "settings.json"
+    monkeypatch.setitem(places.SYSTEM_SETTINGS, sys.platform, str(system))
     managed = own / "etc" / "claude-code" / "managed-settings.json"
     monkeypatch.setitem(ROWS["claude"].managed, sys.platform, str(managed))
     account = list(pwd.getpwuid(os.getuid()))
     account[5] = str(own / "home")
     monkeypatch.setattr(pwd, "getpwuid", lambda _uid: pwd.struct_passwd(account))
-    for path in (own / "home", own / "tmp"):
-        path.mkdir(parents=True)
+    for name in ("home", "tmp", "cwd"):
+        (own / name).mkdir()
 
 
 def _changes_behaviour(name: str) -> bool:

@@ -101,14 +101,17 @@ def check_redacted_request(translator: HookTranslator, request: Any) -> None:
 
 
 def check_tools(translator: HookTranslator, request: Any) -> None:
-    """Check tool selection: only declared names are sent; if none is left, no tool is allowed."""
+    """Check tool selection: tools that hooks take away leave the request's own list, and its tool
+    choice does not name them; only declared names are sent; if none is left, no tool is allowed."""
     declared = translator.tool_names(request)
     before = _show_request(translator, request)
     for mode in ("AUTO", "ANY", "NONE"):
         edited = translator.from_hook_llm_request({"toolConfig": {"mode": mode}}, request)
         shown = _show_request(translator, edited)
         expect(shown["messages"] == before["messages"], "the messages changed", edited)
-        _expect_hidden(edited, request)
+        _expect_hidden([*find_messages(edited)], [*find_messages(request)])
+        if mode != "NONE" and "allowedFunctionNames" not in before.get("toolConfig", {}):
+            _expect_hidden(edited, request)
         if mode == "NONE" and declared:
             expect(not get_allowed(translator, edited), "NONE must allow no tool", edited)
     for count in range(len(declared or ()) + 1):
@@ -119,7 +122,10 @@ def check_tools(translator: HookTranslator, request: Any) -> None:
         if declared:
             expect(_UNDECLARED not in str(to_json(edited)), "an undeclared name was sent", edited)
             allowed = get_allowed(translator, edited)
-            expect(allowed == set(names), f"{sorted(names)} were allowed, not {allowed}", edited)
+            # A tool choice may name functions alone, and leave an API's own tools to the list.
+            is_so = allowed <= {*names} and bool(allowed) == bool(names)
+            expect(is_so, f"{sorted(names)} were allowed, not {allowed}", edited)
+            _check_offered(translator, request, edited, names)
     change = {"mode": "NONE", "allowedFunctionNames": []}
     own, _tools = translator.tool_selection(request)
     made = translator.from_hook_tool_config(change, own, like=request)
@@ -135,6 +141,24 @@ def get_allowed(translator: HookTranslator, request: Any) -> set[str]:
     if config.get("mode") == "NONE":
         return set()
     return declared & set(config.get("allowedFunctionNames", declared))
+
+
+def _check_offered(
+    translator: HookTranslator, request: Any, edited: Any, names: Sequence[str]
+) -> None:
+    """Check that the request declares these tools alone. Without any tool, all may stay declared
+    and forbidden: some APIs refuse a conversation with calls if no tool is declared."""
+    offered = translator.tool_names(edited) or []
+    config = _show_request(translator, edited).get("toolConfig", {})
+    if not names and offered and offered == translator.tool_names(request):
+        is_forbidden = config.get("mode") == "NONE"
+        expect(is_forbidden, f"{offered} are offered after all were taken away", edited)
+        return
+    expect(offered == [*names], f"{offered} are offered, not {[*names]}", edited)
+    chosen = set(config.get("allowedFunctionNames", ()))
+    expect(chosen <= {*names}, f"the tool choice names {chosen - {*names}}", edited)
+    again = translator.from_hook_llm_request({"toolConfig": dict(config)}, edited)
+    expect(again is edited, "the same selection must give the request itself", again)
 
 
 def check_response(translator: HookTranslator, response: Any) -> None:

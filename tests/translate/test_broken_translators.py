@@ -39,6 +39,10 @@ REQUEST: Json = {
     ],
     "tools": [{"type": "function", "function": {"name": "a"}}],
 }
+TWO_TOOLS: Json = {
+    **REQUEST,
+    "tools": [{"type": "function", "function": {"name": name}} for name in "ab"],
+}
 RESPONSE: Json = {
     "choices": [
         {
@@ -74,8 +78,13 @@ class Leaking(OpenAIChatTranslator):
 
 
 class Permissive(OpenAIChatTranslator):
-    def with_tools(self, request: Any, mode: str, allowed: Any, tools: Any) -> Any:  # noqa: ARG002
+    def with_tools(self, request: Any, mode: str, allowed: Any) -> Any:  # noqa: ARG002
         return put(request, {"tool_choice": "auto"})
+
+
+class Trusting(OpenAIChatTranslator):
+    def with_tools(self, request: Any, mode: str, allowed: Any) -> Any:
+        return put(request, {"tool_choice": self.tool_choice(mode, allowed, None)})
 
 
 class Silent(OpenAIChatTranslator):
@@ -96,6 +105,7 @@ class Raising(OpenAIChatTranslator):
         (Forgetful(), lambda t: check_request(t, REQUEST), "what hooks are not shown became"),
         (Leaking(), lambda t: check_response(t, RESPONSE), "a replaced text left a trace"),
         (Permissive(), lambda t: check_request(t, REQUEST), "NONE must allow no tool"),
+        (Trusting(), lambda t: check_tools(t, TWO_TOOLS), "are offered, not"),
         (Silent(), lambda t: check_answers(t, REQUEST, dict), "it calls tools"),
         (OpenAIChatTranslator(), lambda t: check_answers(t, REQUEST, list), "is dict"),
     ],
@@ -267,8 +277,8 @@ def keep_text(made: Json, _base: Json) -> Json:
     return {**made, "user": SECRET}
 
 
-def allow_all(made: Json, _base: Json) -> Json:
-    return {**made, "tool_choice": "auto"}
+def allow_all(made: Json, base: Json) -> Json:
+    return {**made, "tools": base["tools"], "tool_choice": "auto"}
 
 
 def forbid_all(made: Json, _base: Json) -> Json:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from hookline.calls.streams import merge_chunks, split_response
+from hookline.errors import TranslationError
 from hookline.translate.choice import AnyTranslator
 from tests.translate.forms import Json, said
 
@@ -43,23 +45,29 @@ def restricted(request: Json, mode: str, *names: str) -> Json:
     return edited
 
 
-def test_openai_chat_takes_an_allow_list_of_the_tools_that_it_declares() -> None:
+def test_openai_chat_declares_the_allowed_tools_alone() -> None:
+    """Servers ignore or refuse an allow-list in the tool choice, and read the list of tools."""
     assert translator.tool_names(CHAT) == ["a", "b", "c"]
     edited = restricted(CHAT, "ANY", "b", "a", "unknown")
-    assert edited == CHAT | {
-        "tool_choice": {
-            "type": "allowed_tools",
-            "allowed_tools": {
-                "mode": "required",
-                "tools": [function("a"), {"type": "custom", "custom": {"name": "b"}}],
-            },
-        }
-    }
-    shown = translator.to_hook_llm_request(edited)["toolConfig"]
-    assert shown == {"mode": "ANY", "allowedFunctionNames": ["a", "b"]}
-    assert restricted(CHAT, "ANY", "unknown")["tool_choice"] == "none"
+    custom = {"type": "custom", "custom": {"name": "b"}}
+    assert edited == CHAT | {"tool_choice": "required", "tools": [function("a"), custom]}
     no_list = translator.from_hook_llm_request({"toolConfig": {"mode": "any"}}, CHAT)
-    assert no_list["tool_choice"] == "required"
+    assert no_list == CHAT | {"tool_choice": "required"}
+
+
+def test_a_request_without_its_tools_has_no_tool_choice_and_stays_a_request_of_its_api() -> None:
+    """The API refuses a choice among no tools. Without them the arguments look like hooks' own."""
+    plain = {"model": "m", "messages": [{"role": "user", "content": "u"}]}
+    tools = {"tools": [function("a")], "tool_choice": function("a"), "parallel_tool_calls": True}
+    for change in ({"mode": "none"}, {"allowedFunctionNames": ["unknown"]}):
+        edited = translator.from_hook_llm_request({"toolConfig": change}, {**plain, **tools})
+        assert edited == plain
+        assert translator.empty_response("no", like=edited)["choices"]
+
+
+def test_a_forced_tool_that_hooks_take_away_is_no_longer_named() -> None:
+    edited = restricted({**CHAT, "tool_choice": function("a")}, "AUTO", "c")
+    assert edited == CHAT | {"tool_choice": "auto", "tools": [function("c")]}
 
 
 def test_openai_chat_has_no_tool_choice_where_nothing_is_declared() -> None:
@@ -71,7 +79,7 @@ def test_functions_of_the_older_kind_are_restricted_too() -> None:
     request = {**CHAT, "functions": [{"name": "a"}, {"name": "b"}], "function_call": "auto"}
     del request["tools"]
     assert translator.tool_names(request) == ["a", "b"]
-    assert restricted(request, "NONE")["function_call"] == "none"
+    assert restricted(request, "NONE").keys() == {"model", "temperature", "messages"}
     edited = restricted(request, "ANY", "b")
     assert edited["functions"] == [{"name": "b"}]
     assert edited["function_call"] == {"name": "b"}
@@ -83,18 +91,24 @@ def test_anthropic_goes_without_the_tools_that_are_not_allowed() -> None:
     edited = restricted({**CLAUDE, "tool_choice": choice}, "ANY", "bash")
     assert edited["tools"] == [CLAUDE["tools"][1]]
     assert edited["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
-    none = restricted(CLAUDE, "AUTO", "unknown")
-    assert none == CLAUDE | {"tool_choice": {"type": "none"}}
+    none = restricted({**CLAUDE, "mcp_servers": [{"name": "wiki"}]}, "AUTO", "unknown")
+    assert none == {name: CLAUDE[name] for name in CLAUDE if name != "tools"}
+    wiki = restricted({**CLAUDE, "mcp_servers": [{"name": "wiki"}]}, "AUTO", "wiki")
+    assert wiki == none | {"mcp_servers": [{"name": "wiki"}], "tool_choice": {"type": "auto"}}
+
+
+def test_anthropic_declares_its_tools_where_the_conversation_has_calls() -> None:
+    """The API refuses a conversation with calls if no tool is declared."""
+    block = {"type": "tool_use", "id": "1", "name": "a", "input": {}}
+    messages = [*CLAUDE["messages"], {"role": "assistant", "content": [block]}]
+    request = {**CLAUDE, "messages": messages}
+    assert restricted(request, "NONE") == request | {"tool_choice": {"type": "none"}}
 
 
 def test_openai_responses_names_its_own_tools_by_their_type() -> None:
     assert translator.tool_names(ITEMS) == ["a", "web_search", "wiki"]
     edited = restricted(ITEMS, "AUTO", "web_search", "wiki")
-    assert edited["tool_choice"] == {
-        "type": "allowed_tools",
-        "mode": "auto",
-        "tools": [{"type": "web_search_preview"}, {"type": "mcp", "server_label": "wiki"}],
-    }
+    assert (edited["tool_choice"], edited["tools"]) == ("auto", ITEMS["tools"][1:])
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "anthropic"])
@@ -340,3 +354,32 @@ def test_an_item_of_openai_that_gets_another_role_has_no_blocks_of_the_old_one()
     wanted = [{"role": "user", "content": "ho"}]
     edited = translator.from_hook_llm_request({"messages": wanted}, request)
     assert edited["input"] == wanted
+
+
+REFUSAL: Json = {"type": "refusal", "refusal": "I will not"}
+
+
+def _make_response(*parts: Json) -> Json:
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [*parts]}
+    # As the SDK has it: the texts, without refusals.
+    text = "".join(part.get("text", "") for part in parts)
+    return {"output": [message], "status": "completed", "output_text": text}
+
+
+def test_a_refusal_of_openai_responses_is_read_and_replaced_with_the_text() -> None:
+    said_first: Json = {"type": "output_text", "text": "So: ", "annotations": []}
+    response = _make_response(said_first, REFUSAL)
+    shown = translator.to_hook_llm_response(response)
+    assert shown["candidates"][0]["content"]["parts"] == ["So: ", "I will not"]
+    for chunks in (split_response(response), split_response(response)[:-2]):
+        assert translator.to_hook_llm_response(merge_chunks(chunks))["text"] == "So: I will not"
+    edited = translator.from_hook_llm_response({"text": "[gone]"}, response)
+    assert edited == _make_response({**said_first, "text": "[gone]"})
+    alone = translator.from_hook_llm_response({"text": "[gone]"}, _make_response(REFUSAL))
+    assert alone == _make_response({**REFUSAL, "refusal": "[gone]"})
+
+
+def test_output_text_that_is_not_in_the_output_is_refused() -> None:
+    response = _make_response(REFUSAL) | {"output_text": "hidden"}
+    with pytest.raises(TranslationError, match="output_text differs"):
+        translator.to_hook_llm_response(response)

@@ -205,14 +205,7 @@ def test_functions_of_the_older_kind_count_where_no_tools_are() -> None:
     assert CHAT.tool_selection(both) == ("required", tools)
     assert CHAT.tool_names(both) == ["c", "a", "b"]
     left = CHAT.from_hook_llm_request({"toolConfig": named("c")}, both)
-    assert left == {
-        **HI,
-        "tools": tools,
-        "tool_choice": {
-            "type": "allowed_tools",
-            "allowed_tools": {"mode": "required", "tools": tools},
-        },
-    }
+    assert left == {**HI, "tools": tools, "tool_choice": "required"}
 
 
 @pytest.mark.parametrize(
@@ -318,8 +311,7 @@ def test_anthropic_declares_the_allowed_tools_alone(
     assert edited["tools"] == (tools[:1] if left == "first" else tools if left is None else left)
     parallel = {"type": "auto", "disable_parallel_tool_use": True}
     none = {"toolConfig": {"mode": "NONE"}}
-    edited = CLAUDE.from_hook_llm_request(none, {**request, "tool_choice": parallel})
-    assert (edited["tools"], edited["tool_choice"]) == (tools, {"type": "none"})
+    assert CLAUDE.from_hook_llm_request(none, {**request, "tool_choice": parallel}) == HI
 
 
 def test_an_input_of_items_keeps_the_type_that_the_user_gave_it() -> None:

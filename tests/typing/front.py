@@ -30,7 +30,9 @@ def a_literal_name_gives_the_event_its_type(hooks: Hooks) -> None:
     def by_dict(event: dict[str, Any]) -> dict[str, Any]:
         return event
 
-    hooks.on("SessionStart")(lambda event: str(event["source"]))
+    seen: list[str] = []
+    hooks.on("SessionStart")(lambda event: seen.append(event["source"]))
+    hooks.on("SessionStart")(lambda event: str(event["source"]))  # type: ignore[type-var]
     hooks.on("BeforeTool")(wrong)  # type: ignore[arg-type]
     hooks.on("BeforeTool", on_failure="sometimes")  # type: ignore[call-overload]
 

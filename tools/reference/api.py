@@ -43,7 +43,7 @@ _GROUPS = (
         "`wrap` is for a function, the others for a loop that calls tools by name.",
         (
             *("Hooks.wrap", "Hooks.call_tool", "Hooks.run_tool", "Hooks.tool_gate"),
-            *("ToolGate", "ToolResult", "Deferred"),
+            *("ToolGate", "ToolResult", "ToolError", "Deferred"),
         ),
     ),
     Group(
@@ -75,8 +75,19 @@ _GROUPS = (
         "What a function hook returns, without writing the dictionary.",
         (
             *("allow", "deny", "ask", "stop", "rewrite", "add_context", "replace_result"),
-            *("message", "combine"),
+            *("replace_answer", "map_text", "only_tools", "message", "combine", "Reply"),
         ),
+    ),
+    Group(
+        "Events",
+        "The types of what a function hook gets, for type checkers; "
+        "[events](events/index.md) has every field.",
+        (
+            *("BeforeToolEvent", "AfterToolEvent", "BeforeAgentEvent", "AfterAgentEvent"),
+            *("BeforeModelEvent", "AfterModelEvent", "BeforeToolSelectionEvent"),
+            *("SessionStartEvent", "SessionEndEvent", "PreCompressEvent", "NotificationEvent"),
+        ),
+        with_members=False,
     ),
     Group(
         "Errors",
@@ -110,7 +121,7 @@ _GROUPS = (
     Group(
         "An agent",
         "A small agent that applies hooks at every step, for several makers' models: "
-        "[agents](../agents.md).",
+        "[agents](../agents.md#the-loop-that-is-there-already).",
         (
             *("hookline.agent.Agent", "hookline.agent.Chat", "hookline.agent.ToolScheduler"),
             *("hookline.agent.Tool", "hookline.agent.OpenAIProvider"),
@@ -138,6 +149,7 @@ _GUIDES = {
     "openai_agents": "openai-agents.md",
     "adk": "adk.md",
     "claude_agent": "claude-agent.md",
+    "strands": "strands.md",
     "genai": "genai.md",
 }
 

@@ -1,5 +1,5 @@
 """MkDocs calls this for each page: what is written for the suite and for GitHub becomes what the
-site shows; at the end it adds the schemas.
+site shows; at the end it adds the schemas, and a page where one was before.
 
 The words that tests/harness/documents.py reads on a fence say how a block runs; a reader sees the
 name of its file, or that it is what a program prints. A link to a file outside docs leads to the
@@ -33,6 +33,16 @@ _BOOSTS = {
     "performance.md": 0.5,
     "requirements.md": 0.3,
 }
+# A page that is gone -> the page that has its text now.
+_MOVED = {"own-loop.html": "agents.html", "tutorials/own-loop.html": "agents.html"}
+_REDIRECT = """<!doctype html>
+<meta charset="utf-8">
+<title>hookline</title>
+<meta name="robots" content="noindex">
+<link rel="canonical" href="{url}">
+<meta http-equiv="refresh" content="0; url={url}">
+<a href="{url}">This page has moved.</a>
+"""
 _FENCE = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _LIST_ITEM = re.compile(r" {0,3}(?:[-*+]|\d+[.)]) ")
 # Matching code spans skips what looks like a link in them.
@@ -64,7 +74,7 @@ def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files:
 
 
 def on_post_build(config: "MkDocsConfig") -> None:
-    """Publish the schemas at the addresses in their ``$id``."""
+    """Publish the schemas at the addresses in their ``$id``, and lead on from pages that moved."""
     from hookline.hooktests.schema import hooktest_schema
     from hookline.settings import schema
     from hookline.wire.events import HookEventName
@@ -74,6 +84,11 @@ def on_post_build(config: "MkDocsConfig") -> None:
         path = Path(config.site_dir, str(each["$id"]).removeprefix(schema.SITE))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(schema.write_schema(each), encoding="utf-8")
+    for old, new in _MOVED.items():
+        path = Path(config.site_dir, old)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        url = posixpath.relpath(new, posixpath.dirname(old))
+        path.write_text(_REDIRECT.format(url=url), encoding="utf-8")
 
 
 def write_fence(block: str, *, where: str = "") -> str:

@@ -18,6 +18,9 @@ from hookline.translate.values import get
 if TYPE_CHECKING:
     from hookline.calls.model import ModelGate
 
+STREAM_BROKE = (
+    "a model's stream broke or was closed before its end: AfterModel hooks got nothing of it"
+)
 # Makes the response that all chunks of a stream make up.
 Merge: TypeAlias = Callable[[Sequence[Any]], Any]
 
@@ -241,10 +244,7 @@ class _Passage:
     def abandon(self) -> None:
         """Say that hooks do not get what has passed."""
         if self._merge is not None:
-            self._gate.warn(
-                "a model's stream broke or was closed before its end: AfterModel hooks got nothing "
-                "of it"
-            )
+            self._gate.warn(STREAM_BROKE)
 
     def _is_whole(self) -> bool:
         if self._merge is None:

@@ -35,10 +35,12 @@ class SubagentEnd(msgspec.Struct, frozen=True):
 class SubagentGate:
     """A sub-agent from SubagentStart to SubagentStop, and further if hooks send it back."""
 
-    def __init__(self, fire: FireExtra, name: str, agent_id: str | None = None) -> None:
+    def __init__(
+        self, fire: FireExtra, name: str, agent_id: str | None = None, *, sent_back: int = 0
+    ) -> None:
         self._fire = fire
         self._agent = {"agent_id": agent_id or make_agent_id(), "agent_type": name}
-        self._sent_back = 0
+        self._sent_back = sent_back
 
     async def open(self) -> list[str]:
         """Fire SubagentStart; return the texts for the sub-agent's model to read."""

@@ -458,7 +458,7 @@ async def _run_once(firing: Firing, call: ToolCall, execute: Execute) -> ToolOut
                 f"but its exception still goes on to the caller: {outcome.text}"
             )
         elif outcome.added:
-            _add_to_error(error, outcome.added)
+            add_to_error(error, outcome.added)
         raise
     return await gate.finish(result=value)
 
@@ -526,7 +526,7 @@ def _make_block(reason: str) -> ToolResult:
     return ToolResult(reason, return_display=reason, error=ToolError(BLOCKED_BY_HOOK, reason))
 
 
-def _add_to_error(error: Exception, text: str) -> None:
+def add_to_error(error: Exception, text: str) -> None:
     """Add a text to the message of an exception, which is what a model reads of a tool that raised;
     as a note to one that writes its message itself."""
     message = str(error)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from hookline.dialects import find_named_event, read_named_event
-from hookline.engine.engine import Engine, run_blocking
+from hookline.engine.engine import Engine
 from hookline.engine.executor import deny_failed
 from hookline.pipeline.answer import Answer, make_empty_answer
+from hookline.runner.loop import run_blocking
 from hookline.wire.events import EventName
 from hookline.wire.fired import Actor, FiredEvent, Original, make_fired_event
 

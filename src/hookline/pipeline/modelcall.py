@@ -90,11 +90,13 @@ def restrict_tools(output: BeforeToolSelectionHookOutput, request: Any) -> Any:
 
 def find_sent_tools(output: BeforeToolSelectionHookOutput, request: Any) -> ToolSelection:
     """Return the tool config and tools to send: without names that the request does not declare,
-    which an API would refuse."""
+    which an API would refuse. The tools are an empty list if hooks took all of them away."""
     call = output.require_call()
     assert isinstance(call, ModelCall)
+    selection = call.translator.tool_selection
     try:
-        return ToolSelection(*call.translator.tool_selection(restrict_tools(output, request)))
+        config, tools = selection(restrict_tools(output, request))
+        return ToolSelection(config, [] if tools is None and selection(request)[1] else tools)
     except TranslationError:
         return output.apply_tool_config_modifications(None, None)
 

@@ -24,6 +24,7 @@ TRANSLATORS = {
     "openai-chat": ("openai_chat", "OpenAIChatTranslator"),
     "openai-responses": ("openai_responses", "OpenAIResponsesTranslator"),
     "pydantic-ai": ("pydantic_ai", "PydanticAITranslator"),
+    "strands": ("hookline.adapters.strands.translator", "StrandsTranslator"),
 }
 # The package of an SDK or framework -> the API of its objects.
 _PACKAGES = {
@@ -31,6 +32,7 @@ _PACKAGES = {
     "langchain": "langchain",
     "langchain_core": "langchain",
     "pydantic_ai": "pydantic-ai",
+    "strands": "strands",
 }
 # What only Anthropic's requests have, and the block types of its messages.
 _ANTHROPIC_KEYS = ("system", "stop_sequences", "top_k", "thinking", "container", "output_config")
@@ -63,7 +65,7 @@ def make_translator(api: str) -> "HookTranslator":
         raise TranslationError(f"no translator is named {api!r:.80}; there are {known}")
     module, kind = TRANSLATORS[api]
     try:
-        found = import_module(f"hookline.translate.{module}")
+        found = import_module(module if "." in module else f"hookline.translate.{module}")
     except (ImportError, OSError, MemoryError) as error:
         raise TranslationError(f"the translator {api} cannot be loaded: {error}") from error
     translator: HookTranslator = getattr(found, kind)()

@@ -20,9 +20,9 @@ from langchain_core.messages import (
 from hookline._support.notices import warn
 from hookline.errors import TranslationError
 from hookline.translate.blocks import ABOUT_THE_TEXT, Blocks
-from hookline.translate.messages import MODES, MessageTranslator
-from hookline.translate.values import get, is_object, put, read_change
-from hookline.wire.model import HookToolConfig, Role, read_tool_config
+from hookline.translate.messages import MessageTranslator
+from hookline.translate.values import get, is_object, put
+from hookline.wire.model import HookToolConfig, Role
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -76,6 +76,7 @@ _ECHOES = frozenset(
 # What a message may hold beside its content that is not its text.
 _MORE = ("tool_calls", "function_call", "audio", "reasoning_content")
 _MODES = {"auto": "AUTO", "any": "ANY", "required": "ANY", "none": "NONE"}
+_CHOICES = {"AUTO": "auto", "ANY": "any", "NONE": "none"}
 
 
 class _MessageForm:
@@ -113,6 +114,7 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
     responses are an ``AIMessage``, a ``ModelResponse`` or an ``ExtendedModelResponse``."""
 
     form = _FORM
+    name = "langchain"
     api = "LangChain"
     requests = "a request of LangChain is a list of its messages, or a ModelRequest"
     responses = "a response of LangChain is an AIMessage, or a ModelResponse that holds some"
@@ -216,40 +218,22 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
             return {"mode": _MODES[kind]}
         return {"mode": "ANY", "allowedFunctionNames": [kind]}
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        if mode == "NONE":
-            if _needs_declared_tools(request):
-                return put(request, {"tool_choice": {"type": "none"}})
-            return put(request, {"tools": [], "tool_choice": None})
-        changes: dict[str, Any] = {"tool_choice": "any" if mode == "ANY" else "auto"}
-        if mode == "AUTO" and get(request, "tool_choice") is None:
-            # Not every model accepts a tool choice, and without one all of them choose freely.
-            changes = {}
-        if allowed is not None:
-            changes["tools"] = [tool for tool in tools if self.tool_name(tool) in allowed]
-        return put(request, changes)
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:  # noqa: ARG002
+        return _CHOICES[mode]
 
-    def from_hook_tool_config(
-        self,
-        hook: object,
-        base: Any = None,
-        *,
-        like: object = None,  # noqa: ARG002 - LangChain has one form
-    ) -> Any:
-        """The tool choice with what the hook names; the allowed names are in ``tools`` alone."""
-        change = read_change(read_tool_config, "toolConfig", hook)
-        shown = self.to_hook_tool_config(base)
-        wanted = {**shown, **change.named()}
-        if wanted == shown:
-            return base
-        mode, names = str(wanted.get("mode", "AUTO")).upper(), wanted.get("allowedFunctionNames")
-        if mode not in MODES:
-            raise TranslationError(f"toolConfig.mode {mode!r} is not one of {', '.join(MODES)}")
-        if mode == "NONE" or names == []:
-            return "none"
-        return "any" if mode == "ANY" else "auto"
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
+        own, tools = get(request, "tool_choice"), self.tools_of(request)
+        if not tools:
+            return request
+        left = self.keep_tools(tools, mode, allowed)
+        if not left and _needs_declared_tools(request):
+            return put(request, {"tool_choice": {"type": "none"}})
+        choice = self.tool_choice(mode, None, own)
+        if not left or (mode == "AUTO" and own is None):
+            # Not every model accepts a tool choice, and without one all of them choose freely.
+            choice = None
+        changes = {} if choice == own else {"tool_choice": choice}
+        return put(request, changes if len(left) == len(tools) else {**changes, "tools": left})
 
     def reads_response(self, response: object) -> bool:
         if isinstance(response, AIMessage):
@@ -326,11 +310,11 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
     def usage_of(self, response: Any) -> Any:
         return next((m.usage_metadata for m in self.choices(response) if m.usage_metadata), None)
 
-    def with_usage(self, response: Any, usage: Any) -> Any:
-        choices, first = self.choices(response), True
-        for place, message in enumerate(choices):
-            if message.usage_metadata and first:
-                choices[place], first = put(message, {"usage_metadata": usage}), False
+    def with_usage(self, response: Any, changes: Mapping[str, Any]) -> Any:
+        choices = self.choices(response)
+        place = next(place for place, message in enumerate(choices) if message.usage_metadata)
+        usage = put(choices[place].usage_metadata, changes)
+        choices[place] = put(choices[place], {"usage_metadata": usage})
         return self.with_choices(response, choices)
 
 

@@ -49,6 +49,7 @@ _REPEATS = frozenset({
     *("grounding_metadata", "content_filter_result", "content_filters"),
 })  # fmt: skip
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+_CHOICES = {mode: choice for choice, mode in _MODES.items()}
 
 
 class PydanticAICall(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +118,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
     settings and tools as well, and for ``ModelResponse``."""
 
     form = _FORM
+    name = "pydantic-ai"
     api = "Pydantic AI"
     requests = "a request of Pydantic AI is a list of ModelRequest and ModelResponse"
     responses = "a response of Pydantic AI is a ModelResponse"
@@ -192,7 +194,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         return name
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
-        self._check_request(request)
+        self.check_request(request)
         if not isinstance(request, PydanticAICall):
             return None, None
         return (request.settings or {}).get("tool_choice"), self.tools_of(request) or None
@@ -206,47 +208,32 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             return {"mode": "AUTO", "allowedFunctionNames": list(choice.function_tools)}
         raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
-    def with_tools(
-        self,
-        request: Any,
-        mode: str,
-        allowed: Collection[str] | None,
-        tools: Sequence[Any],  # noqa: ARG002
-    ) -> Any:
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:  # noqa: ARG002
+        if mode == "NONE" or names is None:
+            return _CHOICES[mode]
+        if mode == "AUTO":
+            return ToolOrOutput(function_tools=[*names])
+        return [*names] if names else "auto"
+
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
         """Remove the declarations that are not allowed, since not every model of the framework has
         a tool choice. The output tools stay."""
-        if mode == "NONE":
-            allowed = ()
+        if not self.tools_of(request):
+            return request
         parameters: ModelRequestParameters = request.parameters
-        if allowed is not None:
+        names: list[str] | None = None
+        if mode == "NONE" or allowed is not None:
+            functions = self.keep_tools(parameters.function_tools, mode, allowed)
+            names = [each.name for each in functions]
             parameters = replace(
                 parameters,
-                function_tools=[each for each in parameters.function_tools if each.name in allowed],
-                native_tools=[
-                    each for each in parameters.native_tools if each.unique_id in allowed
-                ],
+                function_tools=functions,
+                native_tools=self.keep_tools(parameters.native_tools, mode, allowed),
             )
-        functions = [each.name for each in parameters.function_tools]
-        choice: Any = "none" if mode == "NONE" else "auto"
-        if mode == "ANY" and functions:
-            choice = "required" if allowed is None else functions
-        elif mode == "AUTO" and allowed is not None:
-            choice = ToolOrOutput(function_tools=functions)
+        if names is None and mode == "ANY" and not parameters.function_tools:
+            mode = "AUTO"
         changed = msgspec.structs.replace(request, parameters=parameters)
-        return self.with_settings(changed, {"tool_choice": choice})
-
-    def from_hook_tool_config(self, hook: object, base: Any = None, *, like: object = None) -> Any:  # noqa: ARG002
-        names = [*self.to_hook_tool_config(base).get("allowedFunctionNames", ())]
-        said = hook.get("allowedFunctionNames") if isinstance(hook, Mapping) else None
-        names += [name for name in said or () if isinstance(name, str)]
-        declared = [ToolDefinition(name=name) for name in dict.fromkeys(names)]
-        call = PydanticAICall(
-            messages=[],
-            settings=None if base is None else {"tool_choice": base},
-            # A choice is made only among declared tools.
-            parameters=ModelRequestParameters(function_tools=declared or [ToolDefinition(name="")]),
-        )
-        return self.tool_selection(self.from_hook_llm_request({"toolConfig": hook}, call))[0]
+        return self.with_settings(changed, {"tool_choice": self.tool_choice(mode, names, None)})
 
     def reads_response(self, response: object) -> bool:
         return isinstance(response, ModelResponse)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from hookline import HooklineError, Hooks, combine, deny, message, stop
-from hookline.adapters.gates import Conversation, complete
+from hookline.adapters.conversations import Conversation
 from hookline.adapters.genai.models import Call, ModelCalls
+from hookline.adapters.steps import complete
 from tests.adapters.genai.playing import HTTPX
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ class Line:
     def __init__(self, hooks: Hooks, *replies: Any) -> None:
         self.conversation = Conversation(hooks)
         self.calls = ModelCalls(lambda: self.conversation)
-        self.call = Call(self.conversation)
+        self.call = Call(self.conversation, blocking=True)
         self.sent: list[Any] = []
         self.responses: list[Any] = []
         self._replies = iter(replies)

@@ -445,14 +445,13 @@ async def test_a_chats_message_can_bring_tools_of_its_own() -> None:
     assert script.results() == [{"result": "no"}]
 
 
-async def test_a_tool_that_asks_the_model_itself_is_a_call_of_its_own() -> None:
-    """A stop of the inner call does not end the outer."""
+async def test_a_tool_that_asks_the_model_itself_is_a_sub_agent() -> None:
+    """Its events belong to the turn that called it, its prompt is no turn, and a stop ends both."""
     hooks = Hooks()
     hooks.on("BeforeTool", matcher="inner")(lambda _event: stop("enough"))
-    script = Script(
-        reply(call("outer")), reply(call("inner")), reply("Done."), reply("never asked for")
-    )
-    client = script.client(hooks)
+    events = [*map(partial(note, hooks), ("BeforeAgent", "BeforeModel", "BeforeTool"))]
+    script = Script(reply(call("outer")), reply(call("inner")), reply("never asked for"))
+    client = script.client(hooks, turns=True)
 
     def inner() -> str:
         """Never runs."""
@@ -465,8 +464,12 @@ async def test_a_tool_that_asks_the_model_itself_is_a_call_of_its_own() -> None:
 
     with client:
         played = await play_models(client, "Out.", {"tools": [outer]})
-    assert played.text == "Done."
-    assert script.results() == [{"result": "enough"}]
+    assert played.text == "enough"
+    assert [len(each) for each in events] == [1, 2, 2]
+    assert len({event["turn_id"] for each in events for event in each}) == 1
+    outer_call, inner_call = events[1]
+    assert "agent" not in outer_call
+    assert (inner_call["agent"]["name"], inner_call["agent"]["depth"]) == (MODEL, 1)
 
 
 async def test_a_tool_that_no_hook_matches_costs_no_event() -> None:

@@ -13,7 +13,7 @@ from langgraph.types import Command
 
 from hookline.adapters.langchain import HookedSummarization, HooklineMiddleware
 from tests.adapters.langchain.models import ScriptedModel
-from tests.kit.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Message, Run
 
 _ROLES = {"human": "user", "ai": "model", "system": "system", "tool": "tool"}
 
@@ -37,12 +37,28 @@ async def run(run: Run) -> None:
         )
         for tool in run.tools
     ]
+    if run.delegates:
+        helper = create_agent(_make_model(run), tools, middleware=[hooks], name=HELPER)
+        tools = [*tools, _make_delegate(helper)]
     agent = create_agent(
         _make_model(run), tools, middleware=middleware, checkpointer=InMemorySaver()
     )
     with hooks:
         for prompt in run.prompts:
             await _talk(run, agent, {"messages": [HumanMessage(prompt)]})
+
+
+def _make_delegate(helper: Any) -> StructuredTool:
+    def delegate(task: str) -> str:
+        """Run the helper."""
+        return str(helper.invoke({"messages": [HumanMessage(task)]})["messages"][-1].text)
+
+    async def delegate_async(task: str) -> str:
+        """Run the helper."""
+        state = await helper.ainvoke({"messages": [HumanMessage(task)]})
+        return str(state["messages"][-1].text)
+
+    return StructuredTool.from_function(delegate, delegate_async, name=DELEGATE)
 
 
 async def _talk(run: Run, agent: Any, given: Any) -> None:
@@ -151,4 +167,5 @@ HARNESS = Harness(
         "SessionEnd": Limit("◐", note="close()", why="LangChain does not say that a chat is over"),
     },
     run=run,
+    delegates=True,
 )

@@ -19,14 +19,18 @@ from agents.testing import ModelCall, ModelStep, assistant_message, function_cal
 
 from hookline.adapters.openai_agents import close, hooked, read_question
 from tests.adapters.openai_agents.models import TalkingModel
-from tests.kit.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import DELEGATE, HELPER, Call, Harness, Limit, Message, Run
 
 set_tracing_disabled(True)
 
 
 async def run(run: Run) -> None:
-    model = TalkingModel([ModelStep.respond(_Replies(run)) for _ in range(9)])
-    agent = hooked(Agent(name="clerk", model=model, tools=[*_make_tools(run)]), run.hooks)
+    model = TalkingModel([ModelStep.respond(_Replies(run)) for _ in range(12)])
+    tools = [*_make_tools(run)]
+    if run.delegates:
+        helper = Agent(name=HELPER, model=model, tools=[*tools])
+        tools.append(helper.as_tool(DELEGATE, "Run the helper."))
+    agent = hooked(Agent(name="clerk", model=model, tools=[*tools]), run.hooks)
     session = SQLiteSession(run.session_id)
     try:
         for prompt in run.prompts:
@@ -63,8 +67,13 @@ class _Replies:
         names = [tool.name for tool in call.tools]
         reply = self._run.next_reply([*_messages(call.input)], names)
         text = [assistant_message(reply.text)] if reply.text else []
-        calls = [function_call(c.name, c.args, call_id=c.id) for c in reply.calls]
+        calls = [function_call(c.name, _list_args(c), call_id=c.id) for c in reply.calls]
         return ModelStep(output=[*text, *calls])
+
+
+def _list_args(call: Call) -> dict[str, Any]:
+    """The arguments of a call; an agent as a tool has one of its own."""
+    return {"input": call.args["task"]} if call.name == DELEGATE else call.args
 
 
 def _messages(items: list[Any]) -> Iterator[Message]:
@@ -159,4 +168,5 @@ HARNESS = Harness(
         "PreCompress": Limit("✗", why="a Session compacts its history itself, or the program does"),
     },
     run=run,
+    delegates=True,
 )

@@ -9,7 +9,7 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types.responses import ResponseFunctionToolCall
 
 from hookline import Hooks, ask
-from hookline.adapters.gates import Conversation
+from hookline.adapters.conversations import Conversation
 from hookline.adapters.openai_agents import read_question
 from hookline.adapters.openai_agents.items import (
     MARK,
@@ -17,7 +17,6 @@ from hookline.adapters.openai_agents.items import (
     as_response,
     has_history,
     is_final,
-    make_mark,
     make_response,
     name_call,
     put_mark,
@@ -27,6 +26,7 @@ from hookline.adapters.openai_agents.items import (
     read_text,
     settle_ids,
 )
+from hookline.adapters.steps import RunState, ToolStep
 from hookline.translate.values import get
 
 
@@ -135,9 +135,9 @@ def question(raw: Any) -> ToolApprovalItem:
 async def marked(said: Any, given: dict[str, Any]) -> Mark:
     hooks = Hooks()
     hooks.on("BeforeTool")(lambda _event: said)
-    face = Conversation(hooks).face
-    gate = await face.tool_gate("pay", given, confirm=lambda _request: True)
-    return make_mark(gate, given, "s-1")
+    step = ToolStep(RunState(Conversation(hooks)), "pay", given, defers=True)
+    await step.open()
+    return Mark(step.write_record())
 
 
 @pytest.mark.parametrize("rewritten", [{}, {"amount": 1}])
@@ -153,7 +153,6 @@ async def test_a_question_says_what_hooks_ask_with_the_input_that_they_left(
     assert asked is not None
     assert asked.tool_input == {"to": "ann", "amount": 5, **rewritten}
     assert (asked.tool_name, asked.reason, asked.system_message) == ("pay", "sure?", "mind")
-    assert mark["session_id"] == "s-1"
 
 
 async def test_a_mark_without_a_message_has_none_and_is_json() -> None:

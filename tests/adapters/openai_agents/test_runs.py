@@ -14,16 +14,18 @@ from hookline.adapters.openai_agents.runs import (
     agent_instead,
     current_run,
     noting,
-    outer_run,
     run_facts,
     run_instead,
 )
+from hookline.adapters.steps import outer_run
 from hookline.errors import HooklineError
 
 
 def make_run(facts: Facts | None = None, outer: Run | None = None, **options: Any) -> Run:
-    guard = Guard(Hooks(**options), None) if outer is None else outer.guard
-    return Run(guard, outer, facts)
+    if outer is None:
+        return Run(Guard(Hooks(**options), None), "clerk", facts)
+    with outer.inside_tool():
+        return Run(outer.guard, "helper", facts)
 
 
 def test_a_run_that_a_tool_starts_belongs_to_the_run_of_the_same_hooks() -> None:
@@ -32,11 +34,14 @@ def test_a_run_that_a_tool_starts_belongs_to_the_run_of_the_same_hooks() -> None
     innermost = make_run(None, inner)
     assert (innermost.root, inner.root, outer.root) == (outer, outer, outer)
     assert innermost.conversation is outer.conversation
-    assert innermost.face is outer.face
-    other = Run(Guard(Hooks(), None), outer, None)
+    assert innermost.session_id == "s"
+    with outer.inside_tool():
+        other = Run(Guard(Hooks(), None), "stranger", None)
     assert other.root is other
+    assert [run.turn_id for run in (inner, innermost, other)] == [outer.turn_id] * 3
+    assert [run.agent.depth for run in (outer, inner, innermost, other)] == [0, 1, 2, 1]
     innermost.end("enough")
-    assert (outer.stop, inner.stop, other.stop) == ("enough", None, None)
+    assert (outer.stop, inner.stop, other.stop) == ("enough", "enough", None)
     assert outer.facts is not None
     assert outer.facts.stop == "enough"
 
@@ -95,16 +100,6 @@ def test_a_run_that_another_runner_began_is_told(caplog: pytest.LogCaptureFixtur
     assert "did not begin with hookline's runner" in caplog.text
 
 
-def test_a_tool_may_not_run_after_a_stop_or_if_hooks_left_it_out() -> None:
-    run = make_run()
-    assert run.find_hindrance("pay") is None
-    run.allowed = frozenset({"pay"})
-    assert run.find_hindrance("pay") is None
-    assert run.find_hindrance("send") == "The tool send is not allowed in this call."
-    run.end("enough")
-    assert run.find_hindrance("pay") == "enough"
-
-
 def test_a_run_is_known_only_within_its_own_context() -> None:
     facts, run = Facts(), make_run()
 
@@ -130,15 +125,15 @@ def test_an_agent_runs_in_the_place_of_another_only_within_its_tool() -> None:
 
 def test_a_context_has_one_run_until_another_begins_with_it() -> None:
     guard, context = Guard(Hooks(), None), RunContextWrapper[Any](None)
-    first = guard.find_run(context)
-    assert (guard.find_run(context), first.facts) == (first, None)
+    first = guard.find_run(context, "clerk")
+    assert (guard.find_run(context, "clerk"), first.facts) == (first, None)
     facts = Facts(session_id="s")
     with noting(facts):
-        assert guard.find_run(context) is first
+        assert guard.find_run(context, "clerk") is first
         assert first.facts is facts
-    assert guard.find_run(context) is first
+    assert guard.find_run(context, "clerk") is first
     with noting(Facts()):
-        assert guard.find_run(context) is not first
+        assert guard.find_run(context, "clerk") is not first
 
 
 def test_an_agent_is_hooked_once_and_forgotten_with_it() -> None:

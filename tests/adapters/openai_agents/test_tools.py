@@ -135,7 +135,7 @@ async def test_a_tool_whose_error_nobody_handles_fires_after_tool_and_raises(
     with pytest.raises(UserError, match="the disk is full"):
         await Runner.run(agent, "Go on.")
     assert "the disk is full" in after[0]["tool_response"]["error"]["message"]
-    told = "it raised, and the caller gets the exception: no disk"
+    told = "its exception still goes on to the caller: no disk"
     assert (told in caplog.text) is (answer is not None)
 
 

@@ -219,7 +219,7 @@ async def test_a_callback_is_asked_at_once(
     assert ran == ran_with
     assert script.results() == [read]
     has_failed = isinstance(answer, Exception)
-    assert ("cannot ask the user about shell: OSError: no terminal" in caplog.text) is has_failed
+    assert ("cannot ask the user about shell: no terminal" in caplog.text) is has_failed
     assert [(r.tool_name, r.tool_input, r.reason) for r in asked] == [
         ("shell", {"command": "rm"}, "really?")
     ]

@@ -1,6 +1,7 @@
 """Turns, sessions and model calls of an agent of Pydantic AI."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -102,17 +103,33 @@ async def test_redaction_leaves_no_trace(play: Play) -> None:
     assert ADDRESS not in str(script.requests)
 
 
-async def test_a_stream_is_held_back_only_where_after_model_hooks_exist() -> None:
-    hooks, script = Hooks(), Script("A long answer.", "A long answer.")
-    agent = make_agent(script, hooks)
+async def test_a_stream_is_held_back_only_where_hooks_can_change_it(tmp_path: Path) -> None:
+    observer = {"type": "command", "command": "cat >> seen", "async": True}
+    hooks = Hooks(working_dir=tmp_path, hooks={"AfterModel": [{"hooks": [observer]}]})
+    sent: list[str] = []
 
-    async def pieces() -> list[str]:
+    async def stream(_messages: list[ModelMessage], _info: Any) -> AsyncIterator[str]:
+        for piece in ("A ", "long ", "answer."):
+            sent.append(piece)
+            yield piece
+
+    model = FunctionModel(stream_function=stream)
+    agent = Agent(model, capabilities=[HooklineCapability(hooks)])
+
+    async def count_sent() -> list[int]:
+        """How much the model had sent when each piece was read."""
+        sent.clear()
         async with agent.run_stream("Go on.") as result:
-            return [text async for text in result.stream_text(delta=True, debounce_by=None)]
+            pieces = result.stream_text(delta=True, debounce_by=None)
+            return [len(sent) async for _ in pieces]
 
-    assert len(await pieces()) == 3
-    hooks.on("AfterModel")(lambda _event: None)
-    assert "".join(await pieces()) == "A long answer."
+    with hooks:
+        assert await count_sent() == [1, 2, 3]
+        assert hooks.config.engine.wait_for_background(30)
+        assert (tmp_path / "seen").read_text("utf-8").count('"text":"A long answer."') == 1
+        hooks.on("AfterModel")(lambda _event: None)
+        assert await count_sent() == [3, 3, 3]
+        assert hooks.config.engine.wait_for_background(30)
 
 
 async def test_usage_and_model_of_a_denied_response_are_counted() -> None:
@@ -199,7 +216,9 @@ async def test_a_system_message_after_a_response_is_read_with_the_next_request()
     assert "mind the gap" not in str(script.requests[0])
     assert str(script.requests[1]).count("[System] mind the gap") == 1
     await agent.run("And then?", message_history=result.all_messages())
-    assert str(script.requests[2]).count("[System] mind the gap") == 2
+    assert str(script.requests[2]).count("[System] mind the gap") == 1
+    # The history keeps the user's own messages.
+    assert "mind the gap" not in str(result.all_messages())
 
 
 @pytest.mark.parametrize("event", ["BeforeModel", "AfterModel", "AfterAgent"])

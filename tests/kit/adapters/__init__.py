@@ -44,6 +44,9 @@ check must fail in every mode; with ◐ it must fail in ``fails_in`` and hold el
   each message of a result; then ``run.finish(text)`` with the final text of the turn;
 - if ``run.compresses``, have the framework summarize the history before the last prompt (with a
   summary of the harness's own, not one of the script);
+- if ``run.delegates``, offer one more tool, ``DELEGATE`` with the field ``task``: it runs another
+  agent, named ``HELPER``, with the same hooks, the same tools and the same scripted model, and
+  returns its final text (a harness that can do this has ``delegates=True``);
 - close the adapter at the end, as a program does that ends its sessions.
 
 An exception from ``run`` fails the cell, unless the scenario has a tool that raises it. A mode
@@ -52,6 +55,8 @@ framework's blocking functions with ``asyncio.to_thread``.
 """
 
 from tests.kit.adapters.concurrency import check_sessions as check_sessions
+from tests.kit.adapters.run import DELEGATE as DELEGATE
+from tests.kit.adapters.run import HELPER as HELPER
 from tests.kit.adapters.run import Call as Call
 from tests.kit.adapters.run import Message as Message
 from tests.kit.adapters.run import Observed as Observed

@@ -12,6 +12,8 @@ from hookline.hooks import Hooks
 # Shorter than the texts that hooks look for, so that a hook that sees single pieces finds nothing.
 _PIECE = 6
 DISK_FULL = "the disk is full"
+# The tool that runs another agent, and the name of that agent.
+DELEGATE, HELPER = "delegate", "helper"
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -110,12 +112,14 @@ class Run:
         replies: Sequence[Reply],
         approves: bool = False,
         compresses: bool = False,
+        delegates: bool = False,
     ) -> None:
         self.hooks = hooks
         self.mode = observed.mode
         self.session_id = observed.session_id
         self.prompts = tuple(prompts)
         self.compresses = compresses
+        self.delegates = delegates
         self.observed = observed
         self.tools = _make_tools(observed)
         self._approves = approves

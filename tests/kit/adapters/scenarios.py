@@ -3,6 +3,7 @@
 A check yields one sentence for each thing that is wrong.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -15,11 +16,10 @@ from hookline.replies import (
     add_context,
     ask,
     deny,
-    replace_result,
     rewrite,
     stop,
 )
-from tests.kit.adapters.run import DISK_FULL, Call, Observed, Reply
+from tests.kit.adapters.run import DELEGATE, DISK_FULL, HELPER, Call, Observed, Reply
 
 Event: TypeAlias = dict[str, Any]
 Check: TypeAlias = Callable[[Observed], Iterable[str]]
@@ -38,7 +38,7 @@ class Hook(msgspec.Struct, frozen=True):
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the table, in its row. ``raises`` is the text of the tool's exception that the
-    framework may raise."""
+    framework may raise. With ``delegates`` the agent has a tool that runs another agent."""
 
     row: str
     cell: str
@@ -48,6 +48,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...] = ("Go on.",)
     approves: bool = False
     compresses: bool = False
+    delegates: bool = False
     raises: str | None = None
 
 
@@ -354,12 +355,73 @@ def _check_notified(o: Observed) -> Iterator[str]:
     )
 
 
+# The calls of a turn so far, by its id; no two turns have the same.
+_COUNTS: Counter[str] = Counter()
+
+
+def _cap_calls(event: Event) -> HookReply | None:
+    """Allow five calls a turn, as a user writes it."""
+    _COUNTS[event["turn_id"]] += 1
+    return deny("five calls are enough") if _COUNTS[event["turn_id"]] > 5 else None
+
+
+def _call(name: str, *inputs: str) -> Reply:
+    field = "task" if name == DELEGATE else "command"
+    return Reply(calls=tuple(Call(name, {field: given}) for given in inputs))
+
+
+def _check_capped(o: Observed) -> Iterator[str]:
+    ran = sorted(given["command"] for given in o.inputs("shell"))
+    wanted = ["five", "four", "nine", "one", "three", "two"]
+    fired = o.fired("BeforeTool")
+    turns = [event.get("turn_id") for event in fired]
+    agents = [event.get("agent") for event in fired]
+    helpers = [agent for agent in agents if agent is not None]
+    yield from _expect(
+        (ran == wanted, f"the tools ran with {ran}, not {wanted}"),
+        (len(fired) == 9, f"BeforeTool fired {len(fired)} times, not 9"),
+        (
+            len({*turns}) == 2 and turns.count(turns[0]) == 8,
+            f"the turn ids were {turns}: not one for the first turn and another for the second",
+        ),
+        (
+            [agent is None for agent in agents] == [True] * 2 + [False] * 4 + [True] * 3,
+            f"the events have the agents {agents}, not that of the sub-agent's calls alone",
+        ),
+        (
+            {(each["name"], each["depth"]) for each in helpers} <= {(HELPER, 1)},
+            f"the sub-agent is {helpers}",
+        ),
+        (len({each.get("id") for each in helpers}) <= 1, "the sub-agent has several ids"),
+        (_DONE.text in o.answer, f"the final text is {o.answer!r}, not {_DONE.text!r}"),
+    )
+
+
+def _check_no_turn(o: Observed) -> Iterator[str]:
+    names = [event["hook_event_name"] for event in o.events]
+    wanted = ["BeforeAgent", "AfterAgent"]
+    return _expect(
+        (names == wanted, f"the events were {names}, not {wanted}"),
+        (len(o.inputs("shell")) == 1, "the sub-agent's tool did not run once"),
+        (_DONE.text in o.answer, f"the final text is {o.answer!r}, not {_DONE.text!r}"),
+    )
+
+
+def _check_stopped_inside(o: Observed) -> Iterator[str]:
+    return _expect(
+        (not o.ran, f"the stopped tool ran: {o.ran}"),
+        (len(o.requests) == 2, f"the model was called {len(o.requests)} times, not twice"),
+        ("enough for today" in o.seen, f"the user does not see why it ended: {o.answers}"),
+    )
+
+
 _TOOL = "BeforeTool block, rewrite"
 _AFTER_TOOL = "AfterTool replace, context, tail call"
 _TURN = "BeforeAgent block / context"
 _MODEL = "BeforeModel, AfterModel, also streamed"
 _SELECTION = "BeforeToolSelection, enforced"
 _SESSION = "SessionStart, SessionEnd"
+_SUBAGENTS = "turn_id, agent: sub-agents"
 _ASKS = Hook("BeforeTool", say(ask("really?")), "shell")
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -440,7 +502,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         row=_AFTER_TOOL,
         cell="AfterTool replace",
-        hooks=(Hook("AfterTool", say(replace_result("[removed]")), "shell"),),
+        hooks=(Hook("AfterTool", say(deny("[removed]")), "shell"),),
         replies=(_CALL, _DONE),
         check=_check_replaced,
     ),
@@ -611,5 +673,41 @@ SCENARIOS: tuple[Scenario, ...] = (
         replies=(_CALL, _DONE),
         approves=True,
         check=_check_notified,
+    ),
+    Scenario(
+        row=_SUBAGENTS,
+        cell="five calls a turn, sub-agents included",
+        hooks=(Hook("BeforeTool", _cap_calls, "shell"),),
+        prompts=("Go on.", "And then?"),
+        replies=(
+            _call("shell", "one", "two"),
+            _call(DELEGATE, "Look closer."),
+            _call("shell", "three", "four", "five"),
+            _call("shell", "six"),
+            Reply("I am done."),
+            _call("shell", "seven"),
+            _call("shell", "eight"),
+            _DONE,
+            _call("shell", "nine"),
+            _DONE,
+        ),
+        delegates=True,
+        check=_check_capped,
+    ),
+    Scenario(
+        row=_SUBAGENTS,
+        cell="a sub-agent has no turn of its own",
+        hooks=(Hook("BeforeAgent", say(None)), Hook("AfterAgent", say(None))),
+        replies=(_call(DELEGATE, "Look closer."), _CALL, Reply("I am done."), _DONE),
+        delegates=True,
+        check=_check_no_turn,
+    ),
+    Scenario(
+        row=_SUBAGENTS,
+        cell="a stop in a sub-agent ends the turn",
+        hooks=(Hook("BeforeTool", say(stop("enough for today")), "shell"),),
+        replies=(_call(DELEGATE, "Look closer."), _CALL, Reply("I am done."), _DONE),
+        delegates=True,
+        check=_check_stopped_inside,
     ),
 )

@@ -31,7 +31,8 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     ``modes`` are the ways in which its users run an agent; ``limits`` says, by cell or row, what it
     does not support fully or supports in a special way; ``run`` holds the conversation of a run in
     ``run.mode``. ``conversations`` is how many a machine can hold at once: fewer if each is a
-    process."""
+    process. ``delegates`` says that an agent of the framework can have a tool that runs another
+    agent; the cells of sub-agents are measured only then."""
 
     name: str
     title: str
@@ -39,6 +40,7 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Run], Awaitable[None]]
     limits: Mapping[str, Limit] = {}
     conversations: int = 50
+    delegates: bool = False
 
     def __post_init__(self) -> None:
         known = {name for scenario in SCENARIOS for name in (scenario.cell, scenario.row)}
@@ -49,6 +51,8 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
 
     def limit_of(self, scenario: Scenario) -> Limit:
         """The limit declared for a cell."""
+        if scenario.delegates and not self.delegates:
+            return Limit("–", why="the table has no agent here that a tool runs")
         limits = self.limits
         return limits.get(scenario.cell) or limits.get(scenario.row) or Limit("✓")
 
@@ -74,6 +78,9 @@ def run_table(harness: Harness) -> list[CellResult]:
 
 async def run_cell(harness: Harness, scenario: Scenario) -> CellResult:
     """Run one cell in every mode."""
+    if scenario.delegates and not harness.delegates:
+        limit = harness.limit_of(scenario)
+        return CellResult(scenario=scenario, limit=limit, problems={}, complaints=())
     problems = {mode: [*await _play(harness, scenario, mode)] for mode in harness.modes}
     limit = harness.limit_of(scenario)
     expected = harness.modes if limit.mark in ("✗", "–") else limit.fails_in
@@ -112,6 +119,7 @@ async def _play(harness: Harness, scenario: Scenario, mode: str) -> Iterable[str
             replies=scenario.replies,
             approves=scenario.approves,
             compresses=scenario.compresses,
+            delegates=scenario.delegates,
         )
         try:
             async with asyncio.timeout(_SECONDS):

@@ -10,7 +10,7 @@ from tests.trust.attacks.kit import PASSWD_HOME, Scene
 
 
 @pytest.fixture(autouse=True)
-def passwd_home(isolated: None, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: ARG001
+def passwd_home(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home that the passwd file names: here that of HOME, until a test moves HOME."""
     home = os.environ["HOME"]
     user = pwd.struct_passwd(("tester", "x", os.getuid(), os.getgid(), "", home, "/bin/sh"))

@@ -540,7 +540,7 @@ def others(request: pytest.FixtureRequest, scene: Scene) -> tuple[Scene, Path]:
     """A project whose script the user or the system starts, and their settings file."""
     file = Path(os.environ["XDG_CONFIG_HOME"], "hookline", "settings.json")
     if request.param == "system":
-        file = system_file(scene.root / ".test")
+        file = system_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     scene.write("hooks/x.sh", denial_for("x.sh"))
     scene.write(SETTINGS, "{}")

@@ -1,6 +1,6 @@
 """Hooks in an agent of the Claude Agent SDK: ``options = hooked(ClaudeAgentOptions(…))``."""
 
-from hookline.adapters.gates import check_version
+from hookline.adapters.conversations import check_version
 
 # Before the imports that would fail with a message of their own.
 check_version("claude-agent-sdk", "claude", "0.2.180", "0.3")

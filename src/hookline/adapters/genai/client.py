@@ -12,11 +12,12 @@ from google.genai.live import AsyncLive
 from google.genai.models import AsyncModels, Models
 from google.genai.types import GenerateContentResponse, HttpOptions
 
-from hookline.adapters.gates import Conversation, Conversations, Given, complete
+from hookline.adapters.conversations import Conversation, Conversations, Given
 from hookline.adapters.genai.http import HTTPClients, drive
 from hookline.adapters.genai.models import Call, ModelCalls
 from hookline.adapters.genai.tools import ToolGuard
-from hookline.adapters.genai.turns import ChatQuestion, ModelQuestion, Question, Turn
+from hookline.adapters.genai.turns import ChatQuestion, ModelQuestion, Turn
+from hookline.adapters.steps import complete, make_turn_id
 from hookline.calls.tool import Confirm
 from hookline.translate.genai import read_declared_names
 from hookline.translate.genai_values import field
@@ -93,8 +94,8 @@ class Hookline:
         named = self._session_id
         return self.conversations.of(named() if callable(named) else named)
 
-    def _make_call(self) -> Call:
-        return Call(self._find_conversation())
+    def _make_call(self, **options: Any) -> Call:
+        return Call(self._find_conversation(), **options)
 
     def ask_model(
         self, method: Callable[..., Any], model: str, contents: Any, config: Any, *, blocking: bool
@@ -104,22 +105,32 @@ class Hookline:
             self.model_calls.check_way_around("the tools of a Chat that client.chats did not make")
         guarded = self.guard(config, blocking=blocking)
         question = ModelQuestion(method, model, contents, guarded)
-        return self._make_turn(question, self._turns is True, blocking=blocking)
+        # Nothing says which turn the results of tools belong to.
+        turn_id = None if question.goes_on() else make_turn_id()
+        call = self._make_call(model=model, turn_id=turn_id, blocking=blocking)
+        return Turn(call, question, has_events=self._turns is True)
 
     def ask_chat(
-        self, chat: Any, method: Callable[..., Any], message: Any, config: Any, *, blocking: bool
+        self,
+        chat: "_HookedChat | _HookedAsyncChat",
+        method: Callable[..., Any],
+        message: Any,
+        config: Any,
+        *,
+        blocking: bool,
     ) -> Turn:
-        """Make the turn of a chat's message."""
+        """Make the turn of a chat's message, which goes on with that of the message before if it
+        brings the results of tools."""
         guarded = self.guard(config, blocking=blocking)
         question = ChatQuestion(chat, method, message, guarded)
-        return self._make_turn(question, self._turns is not False, blocking=blocking)
+        if chat.turn_id is None or not question.goes_on():
+            chat.turn_id = make_turn_id()
+        call = self._make_call(model=chat.model, turn_id=chat.turn_id, blocking=blocking)
+        return Turn(call, question, has_events=self._turns is not False)
 
     def guard(self, config: Any, *, blocking: bool) -> Any:
         """Return the config with its tools behind hooks."""
         return self.tools.guard(config, opens_servers=self.opens_servers and not blocking)
-
-    def _make_turn(self, question: Question, has_events: bool, *, blocking: bool) -> Turn:
-        return Turn(self._make_call(), question, has_events=has_events, blocking=blocking)
 
 
 def _is_of_a_chat(config: Any) -> bool:
@@ -135,10 +146,10 @@ def _is_of_a_chat(config: Any) -> bool:
     )
 
 
-def _make_view(kind: type[V], of: object, hookline: Hookline) -> V:
-    """Copy an object of the SDK into a class that has hooks."""
+def _make_view(kind: type[V], of: object, hookline: Hookline, **more: Any) -> V:
+    """Copy an object of the SDK into a class that has hooks, with attributes of its own."""
     seen = kind.__new__(kind)
-    vars(seen).update(vars(of), _hookline=hookline)
+    vars(seen).update(vars(of), _hookline=hookline, **more)
     return seen
 
 
@@ -241,7 +252,7 @@ class _HookedChats(Chats):
     def create(self, *, model: str, config: Any = None, history: Any = None) -> Chat:
         guarded = self._hookline.guard(config, blocking=True)
         chat = super().create(model=model, config=guarded, history=history)
-        return _make_view(_HookedChat, chat, self._hookline)
+        return _make_view(_HookedChat, chat, self._hookline, model=model, turn_id=None)
 
 
 class _HookedAsyncChats(AsyncChats):
@@ -250,11 +261,13 @@ class _HookedAsyncChats(AsyncChats):
     def create(self, *, model: str, config: Any = None, history: Any = None) -> AsyncChat:
         guarded = self._hookline.guard(config, blocking=False)
         chat = super().create(model=model, config=guarded, history=history)
-        return _make_view(_HookedAsyncChat, chat, self._hookline)
+        return _make_view(_HookedAsyncChat, chat, self._hookline, model=model, turn_id=None)
 
 
 class _HookedChat(Chat):
     _hookline: Hookline
+    model: str
+    turn_id: str | None
 
     def send_message(self, message: Any, config: Any = None) -> GenerateContentResponse:
         ask = super().send_message
@@ -271,6 +284,8 @@ class _HookedChat(Chat):
 
 class _HookedAsyncChat(AsyncChat):
     _hookline: Hookline
+    model: str
+    turn_id: str | None
 
     async def send_message(self, message: Any, config: Any = None) -> GenerateContentResponse:
         ask = super().send_message

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from google.genai import __version__
 from google.genai.types import HttpOptions
 
-from hookline.adapters.gates import complete
+from hookline.adapters.steps import complete
 
 if TYPE_CHECKING:
     import httpx

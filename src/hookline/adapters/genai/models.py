@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline._support.eventstream import EventReader
-from hookline.adapters.gates import Conversation, ModelGate
+from hookline.adapters.conversations import Conversation
 from hookline.adapters.genai import rest
 from hookline.adapters.genai.http import make_response, make_stream, read_bytes, with_content
+from hookline.adapters.steps import (
+    Keep,
+    ModelStep,
+    Replace,
+    Reply,
+    RunState,
+    Send,
+    SendBack,
+    outer_run,
+)
 from hookline.agent.providers.genai import GenAIConversation
-from hookline.calls.model import RESPONSE_HIDDEN
 from hookline.engine.engine import run_blocking
 from hookline.errors import HooklineError, TranslationError
-from hookline.hooks import Face
 from hookline.translate.genai import GenAITranslator
 from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName
@@ -29,39 +37,44 @@ from hookline.wire.events import HookEventName
 if TYPE_CHECKING:
     import httpx
 
-_MODEL_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
-)
 _STREAMS = GenAIConversation("camel")
 
 
 class Opened(msgspec.Struct, frozen=True):
     """A request that hooks have seen: ``answer`` is the response in its place, None if it may be
-    sent; ``content`` is its body if hooks changed it."""
+    sent; ``content`` is its body if hooks changed it. ``holds_back`` says that a stream may not be
+    shown before its end."""
 
-    gate: ModelGate
+    step: ModelStep
+    holds_back: bool = False
     path: str | None = None
     content: bytes | None = None
     answer: Any = None
 
 
-class Call:
-    """One call of the program. ``stop`` is why hooks end its loop: it answers the next request.
-    Only hooks can set it; no message can."""
+class Call(RunState):
+    """One call of the program. A stop of hooks answers its next request; only hooks can set it, no
+    message can."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-        self.stop: str | None = None
-        # How many requests were made so far, including those answered with ``stop``.
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        model: str = "model",
+        turn_id: str | None = None,
+        blocking: bool = False,
+    ) -> None:
+        super().__init__(
+            conversation,
+            outer=outer_run(conversation),
+            agent=model,
+            turn_id=turn_id,
+            blocking=blocking,
+        )
+        # How many requests were made so far, including those answered after a stop.
         self.requests = 0
         # Requests that failed, by path and body: the SDK may try them again.
         self.failed: dict[tuple[str, bytes], Opened] = {}
-
-    def face(self, *, blocking: bool) -> Face:
-        """The events, for code that awaits or does not."""
-        return self.conversation.blocking if blocking else self.conversation.face
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -127,21 +140,18 @@ class ModelCalls:
                 self.check_way_around(around)
             response: httpx.Response = await settle(send(request))
             return response
-        call = current_call() or Call(self._find_conversation())
-        face = call.face(blocking=blocking)
+        call = current_call() or Call(self._find_conversation(), model=target.model)
         call.requests += 1
-        if call.stop is not None:
-            return _make_answer(request, target, GenAITranslator().empty_response(call.stop))
-        opened = call.failed.pop((path, request.content), None) if call.failed else None
+        content = request.content
+        opened = call.failed.pop((path, content), None) if call.failed else None
         if opened is None:
-            texts = call.conversation.take()
-            if not texts and face.may_skip(*_MODEL_EVENTS):
+            if call.may_skip_model():
                 passed: httpx.Response = await settle(send(request))
                 return passed
-            opened = await _open_request(call, face, request.content, target, path, texts)
+            step = ModelStep(call, blocking=blocking)
+            opened = await _open_request(step, call, content, target, path)
         if opened.answer is not None:
             return _make_answer(request, target, opened.answer)
-        content = request.content
         call.failed[path, content] = opened
         if opened.content is not None:
             request = with_content(request, opened.content, opened.path)
@@ -149,106 +159,107 @@ class ModelCalls:
         if response.is_error:
             return response
         del call.failed[path, content]
-        gate = opened.gate
-        if not gate.holds_back and gate.allowed is None:
+        step = opened.step
+        if step.allowed is None and call.may_skip(HookEventName.AFTER_MODEL):
             return response
         if target.streams:
-            follow = _hold_stream if gate.holds_back or _streams_arguments(gate) else _filter_stream
-            chunks = follow(call, gate, read_bytes(response, blocking=blocking))
+            follow = _hold_stream if opened.holds_back else _pass_stream
+            chunks = follow(step, read_bytes(response, blocking=blocking))
             stream = make_stream(response, chunks, blocking=blocking)
             return make_response(request, stream, like=response)
         given = rest.read_response(response.content)
-        kept = await _finish_response(call, gate, given)
+        kept = await _finish_response(step, given)
         return response if kept is given else make_response(request, _encode(kept), like=response)
 
 
 async def _open_request(
-    call: Call, face: Face, content: bytes, target: rest.Target, path: str, texts: list[str]
+    step: ModelStep, call: Call, content: bytes, target: rest.Target, path: str
 ) -> Opened:
     """Fire the events before a model call."""
     body, given = rest.read_request(content, target.model)
     is_read = isinstance(given, dict)
-    request = rest.add_texts(given, texts) if texts and is_read else given
-    gate = await face.model_gate(request)
-    if gate.outcome is not None:
-        outcome = gate.outcome
-        _keep_message(call, outcome.message)
-        call.stop = outcome.stop
-        return Opened(gate, answer=outcome.response)
-    request = gate.request
+
+    def show(texts: list[str]) -> Any:
+        return rest.add_texts(given, texts) if texts and is_read else given
+
+    opening = await step.open(show)
+    if not isinstance(opening, Send):
+        return Opened(step, answer=_read_answer(opening))
+    request = opening.request
+    # Calls that are streamed in pieces name the tool in the first alone.
+    holds_back = opening.holds_back or (opening.allowed is not None and _streams_arguments(request))
     if request is given or not is_read:
-        return Opened(gate)
+        return Opened(step, holds_back)
     model = request.get("model") or target.model
     changed = None
     if model != target.model:
         changed = rest.with_model(path, target.model, model)
         if changed is None:
-            face.warn(
+            call.face.warn(
                 f"a hook set the model {model}, which cannot replace {target.model}; it was ignored"
             )
     try:
-        return Opened(gate, changed, rest.write_request(request, body))
+        return Opened(step, holds_back, changed, rest.write_request(request, body))
     except (TranslationError, TypeError, ValueError) as error:
         # Sending the original would undo what hooks did.
         told = f"hooks changed this request into one that cannot be sent: {error}"
-        face.warn(told)
-        return Opened(gate, answer=gate.make_response(told))
+        call.face.warn(told)
+        return Opened(step, answer=GenAITranslator().empty_response(told))
 
 
-async def _finish_response(call: Call, gate: ModelGate, response: Any) -> Any:
+def _read_answer(decision: Reply | Replace | SendBack) -> Any:
+    """Return the response that hooks put in place of the model's."""
+    assert not isinstance(decision, SendBack), "turns end with their question"
+    if isinstance(decision, Reply) and decision.response is None:
+        return GenAITranslator().empty_response(decision.text)
+    return decision.response
+
+
+async def _finish_response(step: ModelStep, response: Any) -> Any:
     """Return the complete response as hooks leave it; the same object if they change nothing."""
-    kept = gate.refuse_calls(response)
-    if not gate.holds_back:
-        return kept
-    outcome = await gate.finish(kept)
-    _keep_message(call, outcome.message)
-    if outcome.suppressed:
-        call.conversation.face.warn(RESPONSE_HIDDEN)
-    if outcome.stop is not None:
-        call.stop = outcome.stop
-        return gate.make_response(outcome.stop)
-    return outcome.response
+    kept = step.drop_refused(response)
+    closing = await step.close(kept)
+    return kept if isinstance(closing, Keep) else _read_answer(closing)
 
 
-def _streams_arguments(gate: ModelGate) -> bool:
-    """True if calls are streamed in pieces, of which only the first names the tool."""
-    calling = field(field(field(gate.request, "config"), "toolConfig"), "functionCallingConfig")
+def _streams_arguments(request: Any) -> bool:
+    calling = field(field(field(request, "config"), "toolConfig"), "functionCallingConfig")
     return bool(field(calling, "streamFunctionCallArguments"))
 
 
-def _keep_message(call: Call, message: str | None) -> None:
-    if message:
-        call.conversation.keep(f"[System] {message}")
-
-
 async def _hold_stream(
-    call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
+    step: ModelStep, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     """Hold back a stream until hooks have seen all of it."""
     came = [event async for event in _read_events(data)]
     chunks = [chunk for event in came if (chunk := rest.read_event(event)) is not None]
-    broken = next((c for c in chunks if isinstance(c, dict) and "error" in c), None)
+    broken = next(filter(_is_error, chunks), None)
     if broken is not None:
         # The response is incomplete, so none of it may be shown.
         yield rest.write_event(broken)
         return
-    response: Any
-    try:
-        response = _STREAMS.merged(chunks)
-    except (TranslationError, TypeError, AttributeError):
-        # Hooks cannot read them: AfterModel fails as for any response of unknown shape.
-        response = chunks
-    kept = await _finish_response(call, gate, response)
+    response = _merge(chunks)
+    kept = await _finish_response(step, response)
     yield b"".join(came) if kept is response else rest.write_event(kept)
 
 
-async def _filter_stream(
-    _call: Call, gate: ModelGate, data: AsyncGenerator[bytes, None]
+async def _pass_stream(
+    step: ModelStep, data: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
-    """Pass a stream on as it comes, without calls of tools that are not allowed."""
+    """Pass a stream on as it comes, without calls of tools that are not allowed; hooks that cannot
+    change it see it at its end."""
+    chunks: list[Any] = []
     async with aclosing(_read_events(data)) as events:
         async for event in events:
-            yield _refuse_calls(gate, event)
+            chunk = rest.read_event(event)
+            if chunk is None:
+                yield event
+                continue
+            kept = chunk if _is_error(chunk) else step.drop_refused(chunk)
+            chunks.append(kept)
+            yield event if kept is chunk else rest.write_event(kept)
+    if not any(map(_is_error, chunks)):
+        await step.close(_merge(chunks))
 
 
 async def _read_events(data: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -262,12 +273,17 @@ async def _read_events(data: AsyncGenerator[bytes, None]) -> AsyncGenerator[byte
         yield last.raw
 
 
-def _refuse_calls(gate: ModelGate, event: bytes) -> bytes:
-    chunk = rest.read_event(event)
-    if chunk is None or (isinstance(chunk, dict) and "error" in chunk):
-        return event
-    kept = gate.refuse_calls(chunk)
-    return event if kept is chunk else rest.write_event(kept)
+def _is_error(chunk: Any) -> bool:
+    return isinstance(chunk, dict) and "error" in chunk
+
+
+def _merge(chunks: list[Any]) -> Any:
+    """Return the response that chunks make up; the chunks themselves if nobody can read them: then
+    AfterModel fails as for any response of unknown shape."""
+    try:
+        return _STREAMS.merged(chunks)
+    except (TranslationError, TypeError, AttributeError):
+        return chunks
 
 
 def _make_answer(request: "httpx.Request", target: rest.Target, answer: Any) -> "httpx.Response":

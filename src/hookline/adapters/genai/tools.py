@@ -13,11 +13,10 @@ from typing import Any, TypeAlias, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookline.adapters.gates import ToolOutcome, announce_question, complete
 from hookline.adapters.genai.models import Call, current_call, settle
+from hookline.adapters.steps import ToolOutcome, ToolStep, complete
 from hookline.calls.tool import (
     Confirm,
-    ConfirmationRequest,
     Execute,
     FollowingTool,
     ToolError,
@@ -26,15 +25,11 @@ from hookline.calls.tool import (
     text_of,
 )
 from hookline.errors import HooklineError, describe
-from hookline.hooks import Face
 from hookline.translate.genai_values import field, list_field
-from hookline.wire.events import HookEventName
 
 MakeCall: TypeAlias = Callable[[], Call]
 # The tools of one config by name, for hooks that call another tool afterwards.
 Known: TypeAlias = dict[str, Execute | FollowingTool]
-
-_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 
 
 class ToolGuard:
@@ -77,10 +72,9 @@ class ToolGuard:
 
         async def run(args: tuple[Any, ...], kwargs: dict[str, Any], *, blocking: bool) -> Any:
             call = current_call() or self._make_call()
-            if call.stop is not None:
-                return call.stop
-            if call.face(blocking=blocking).may_skip(*_TOOL_EVENTS, target=name):
-                return await settle(function(*args, **kwargs), blocking=blocking)
+            if call.may_skip_tool(name):
+                with call.inside_tool():
+                    return await settle(function(*args, **kwargs), blocking=blocking)
             shown = _show_input(parameters, args, kwargs)
 
             def execute(given: ToolInput) -> Any:
@@ -126,12 +120,6 @@ class ToolGuard:
     ) -> ToolOutcome:
         """Run a tool between its hooks. Its exception propagates, with what hooks add, unless they
         replace it."""
-        face = call.face(blocking=blocking)
-        confirm = None
-        if self._confirm is not None:
-            confirm = functools.partial(
-                _ask_user if blocking else _ask_user_later, face, self._confirm
-            )
 
         def find_tool(other: str) -> Execute | FollowingTool | None:
             found = known.get(other)
@@ -139,48 +127,38 @@ class ToolGuard:
                 return found
             return functools.partial(_run_in_thread, found)
 
-        gate = await face.tool_gate(
-            name, shown, confirm=confirm, mcp_context=mcp_context, read=read
+        step = ToolStep(
+            call,
+            name,
+            shown,
+            confirm=self._confirm,
+            mcp_context=mcp_context,
+            read=read,
+            blocking=blocking,
         )
-        if gate.refusal is not None:
-            stop = gate.refusal.stop_reason
-            call.stop = stop if call.stop is None else call.stop
-            return ToolOutcome(result=gate.refusal, ran=False, blocked=stop is None, stop=stop)
+        refused = await step.open()
+        if refused is not None:
+            return refused
         try:
-            value = await settle(execute(gate.input), blocking=blocking)
+            with call.inside_tool():
+                value = await settle(execute(step.input), blocking=blocking)
         except RefusedInput as error:
             return ToolOutcome(result=ToolResult(str(error)), ran=False)
         except Exception as error:
-            outcome = await gate.finish(error=error)
-            call.stop = outcome.stop if call.stop is None else call.stop
+            outcome = await step.close(error=error)
             if outcome.replaced:
                 return outcome
             if outcome.added:
                 raise RuntimeError(f"{describe(error)}\n\n{outcome.added}") from error
             raise
-        outcome = await gate.finish(result=value)
         try:
-            outcome = await gate.follow(outcome, find_tool, confirm=confirm)
+            return await step.close(result=value, find_tool=find_tool)
         except RefusedInput as error:
             return ToolOutcome(result=ToolResult(str(error)), ran=False)
         except Exception:
             # Without the error: AfterTool hooks may have replaced it.
             failed = f"hooks called another tool after {name}, and it failed"
             return ToolOutcome(result=ToolResult(failed), ran=False)
-        call.stop = outcome.stop if call.stop is None else call.stop
-        return outcome
-
-
-def _ask_user(face: Face, confirm: Confirm, request: ConfirmationRequest) -> Any:
-    """Fire Notification, then ask the user."""
-    complete(announce_question(face, request))
-    return confirm(request)
-
-
-async def _ask_user_later(face: Face, confirm: Confirm, request: ConfirmationRequest) -> bool:
-    await announce_question(face, request)
-    answer: bool = await settle(confirm(request))
-    return answer
 
 
 async def _run_in_thread(execute: Execute, given: ToolInput) -> Any:
@@ -282,11 +260,10 @@ def _make_session_class(base: Any) -> Any:
             self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any
         ) -> Any:
             call = current_call() or self._guard._make_call()
-            if call.stop is not None:
-                return _make_mcp_result(call.stop, is_error=True)
             given = arguments or {}
-            if call.conversation.face.may_skip(*_TOOL_EVENTS, target=name):
-                return await self._session.call_tool(name, arguments, *args, **kwargs)
+            if call.may_skip_tool(name):
+                with call.inside_tool():
+                    return await self._session.call_tool(name, arguments, *args, **kwargs)
             outcome = await self._guard.run_tool(
                 call,
                 name,

@@ -11,11 +11,9 @@ from typing import Any, Protocol
 from google.genai.chats import AsyncChat, Chat
 from google.genai.types import Candidate, Content, FinishReason, GenerateContentResponse, Part
 
-from hookline.adapters.gates import TurnGate
 from hookline.adapters.genai.models import Call, refuse_way_around, settle
 from hookline.calls.tool import text_of
 from hookline.errors import TranslationError
-from hookline.hooks import Face
 from hookline.translate.genai import GenAITranslator, GenerateContentParameters
 from hookline.translate.genai_values import field
 
@@ -103,12 +101,9 @@ class ChatQuestion:
 class Turn:
     """One question with its hooks; without ``has_events``, none of BeforeAgent and AfterAgent."""
 
-    def __init__(self, call: Call, question: Question, *, has_events: bool, blocking: bool) -> None:
+    def __init__(self, call: Call, question: Question, *, has_events: bool) -> None:
         self._call, self._question = call, question
-        self._face: Face = call.face(blocking=blocking)
-        self._blocking = blocking
-        self._gate = TurnGate(call.conversation, question.read_prompt()) if has_events else None
-        self._goes_on = has_events and question.goes_on()
+        self._has_events = has_events
 
     async def run(self) -> Any:
         """Ask until hooks send nothing back, and return the last response."""
@@ -153,7 +148,7 @@ class Turn:
             while True:
                 # Set anew for each chunk: the reader of the stream runs other code in between.
                 with call.running():
-                    if self._blocking:
+                    if call.is_blocking:
                         chunk = next(chunks, end)
                     else:
                         chunk = await anext(chunks, end)
@@ -161,33 +156,32 @@ class Turn:
                     return
                 yield chunk
         finally:
-            if self._blocking:
+            if call.is_blocking:
                 chunks.close()
             else:
                 await chunks.aclose()
 
     async def _open_turn(self) -> tuple[str | None, Sequence[str]]:
         """Fire the events before the turn; return why it may not begin, and the texts to add."""
-        if self._gate is None or self._goes_on:
-            await self._call.conversation.start(self._face)
-            return None, self._call.conversation.take()
-        start = await self._gate.open(self._face)
-        return start.refusal, start.texts
+        call, question = self._call, self._question
+        if not self._has_events:
+            await call.start()
+            return None, call.take_texts()
+        goes_on = question.goes_on()
+        start = await call.open_turn(question.read_prompt(), goes_on=goes_on)
+        return start.refusal, call.take_texts() if goes_on else start.texts
 
     async def _is_sent_back(self, responses: Sequence[GenerateContentResponse]) -> bool:
         """Fire AfterAgent; return True if hooks want the agent to go on, with their question."""
-        if self._gate is None or not responses or _have_calls(responses):
+        if not responses or _have_calls(responses):
             return False
         texts = (_read_text(content) for content in _read_contents(responses))
-        end = await self._gate.close(self._face, "".join(texts))
-        for text in end.texts:
-            self._call.conversation.keep(text)
-        is_sent_back = end.send_back is not None and self._call.stop is None
-        if is_sent_back:
-            self._question.send_back(responses, end.send_back or "")
+        end = await self._call.close_turn("".join(texts))
+        if end.send_back is not None:
+            self._question.send_back(responses, end.send_back)
         if end.clear_context:
             self._question.forget()
-        return is_sent_back
+        return end.send_back is not None
 
     def _check_sent(self) -> None:
         if self._call.requests == 0:

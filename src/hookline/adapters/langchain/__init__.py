@@ -1,6 +1,6 @@
 """Hooks in LangChain's agents: ``create_agent(…, middleware=[HooklineMiddleware()])``."""
 
-from hookline.adapters.gates import check_version
+from hookline.adapters.conversations import check_version
 
 # Before the imports that would fail with a message of their own.
 check_version("langchain", "langchain", "1.4", "2")

@@ -15,16 +15,13 @@ from langchain_core.messages import AnyMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.runtime import Runtime
 
-from hookline.adapters.gates import (
-    Conversation,
-    Conversations,
-    Given,
-    complete,
-)
+from hookline.adapters.conversations import Conversation, Conversations, Given
 from hookline.adapters.langchain.marks import drop_hidden
 from hookline.adapters.langchain.modelcalls import call_model
+from hookline.adapters.langchain.runs import RUN_ID, HookedState, Run
 from hookline.adapters.langchain.toolcalls import GuardedCall, StoppedCalls, ToolValue
-from hookline.adapters.langchain.turns import Update, begin_turn, end_turn
+from hookline.adapters.langchain.turns import Update, begin_turn, end_turn, read_prompt
+from hookline.adapters.steps import complete, make_turn_id
 from hookline.calls.tool import Confirm
 from hookline.hooks import Face
 from hookline.wire.events import SessionStartSource
@@ -39,6 +36,8 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ``HumanInTheLoopMiddleware``; with ``confirm`` that function is asked instead. ``close()``, or
     the end of a ``with`` block, ends the sessions.
     """
+
+    state_schema = HookedState
 
     def __init__(self, hooks: Given = None, *, confirm: Confirm | None = None) -> None:
         super().__init__()
@@ -66,58 +65,57 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
-        conversation = self.find_conversation()
-        return complete(begin_turn(conversation, conversation.blocking, state))
+        return complete(self._begin_turn(state, blocking=True))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
-        conversation = self.find_conversation()
-        return await begin_turn(conversation, conversation.face, state)
+        return await self._begin_turn(state, blocking=False)
+
+    async def _begin_turn(self, state: AgentState[Any], *, blocking: bool) -> Update | None:
+        conversation, prompt = self.find_conversation(), read_prompt(state)
+        run_id = make_turn_id() if prompt else None
+        run = Run(conversation, state, blocking=blocking, run_id=run_id)
+        update = await begin_turn(run, state, prompt)
+        if run_id is None or conversation.hooks.is_off():
+            return update
+        return {**(update or {}), RUN_ID: run_id}
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
-        conversation = self.find_conversation()
-        return complete(end_turn(conversation, conversation.blocking, state))
+        return complete(end_turn(self._find_run(state, blocking=True), state))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
-        conversation = self.find_conversation()
-        return await end_turn(conversation, conversation.face, state)
+        return await end_turn(self._find_run(state, blocking=False), state)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
     ) -> Any:
         """Fire BeforeToolSelection, BeforeModel and AfterModel around a model call."""
-        conversation = self.find_conversation()
-        face = conversation.blocking
-        return complete(call_model(conversation, face, self._stopped, request, handler))
+        run = self._find_run(request.state, blocking=True)
+        return complete(call_model(run, self._stopped, request, handler))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
     ) -> Any:
         """Fire BeforeToolSelection, BeforeModel and AfterModel around a model call."""
-        conversation = self.find_conversation()
-        face = conversation.face
-        return await call_model(conversation, face, self._stopped, request, handler)
+        run = self._find_run(request.state, blocking=False)
+        return await call_model(run, self._stopped, request, handler)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolValue]
     ) -> ToolValue:
         """Fire BeforeTool and AfterTool around a tool call; ``ToolNode`` takes it as well."""
-        conversation = self.find_conversation(request.runtime.config)
-        return complete(
-            self._guard_call(conversation, conversation.blocking, request, handler).run()
-        )
+        return complete(self._guard_call(request, handler, blocking=True).run())
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolValue]]
     ) -> ToolValue:
         """Fire BeforeTool and AfterTool around a tool call; ``ToolNode`` takes it as well."""
-        conversation = self.find_conversation(request.runtime.config)
-        return await self._guard_call(conversation, conversation.face, request, handler).run()
+        return await self._guard_call(request, handler, blocking=False).run()
 
     def find_conversation(self, config: Mapping[str, Any] | None = None) -> Conversation:
         """Return the conversation of a config's ``thread_id``, by default of the current run's."""
@@ -125,16 +123,17 @@ class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         thread = config.get("configurable", {}).get("thread_id")
         return self._conversations.of(None if thread is None else str(thread))
 
+    def _find_run(
+        self, state: Any, *, blocking: bool, config: Mapping[str, Any] | None = None
+    ) -> Run:
+        conversation = self.find_conversation(config)
+        return Run(conversation, state, blocking=blocking, config=config)
+
     def _guard_call(
-        self,
-        conversation: Conversation,
-        face: Face,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Any],
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any], *, blocking: bool
     ) -> GuardedCall:
-        return GuardedCall(
-            conversation, face, request, handler, confirm=self._confirm, stopped=self._stopped
-        )
+        run = self._find_run(request.state, blocking=blocking, config=request.runtime.config)
+        return GuardedCall(run, request, handler, confirm=self._confirm, stopped=self._stopped)
 
 
 class HookedSummarization(SummarizationMiddleware):

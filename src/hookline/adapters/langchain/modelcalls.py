@@ -1,7 +1,8 @@
 """Applies to an agent's model call what hooks answer."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -22,12 +23,6 @@ from langchain_core.messages import (
 )
 from langchain_core.runnables.config import var_child_runnable_config
 
-from hookline.adapters.gates import (
-    Conversation,
-    ModelOutcome,
-    describe_refused_call,
-    split_json,
-)
 from hookline.adapters.langchain.marks import (
     MARK,
     drop_hidden,
@@ -37,53 +32,53 @@ from hookline.adapters.langchain.marks import (
     say,
     settle,
 )
+from hookline.adapters.langchain.runs import Run
 from hookline.adapters.langchain.toolcalls import StoppedCalls
-from hookline.calls.tool import text_of
-from hookline.hooks import Face
-from hookline.translate.langchain import LangChainTranslator
-from hookline.wire.events import HookEventName
-
-_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
+from hookline.adapters.steps import (
+    Keep,
+    ModelStep,
+    Replace,
+    Reply,
+    Send,
+    describe_refused_call,
+    split_json,
 )
+from hookline.calls.tool import text_of
+
 _RAW_CALLS = ("tool_calls", "function_call")
 
 
 async def call_model(
-    conversation: Conversation,
-    face: Face,
+    run: Run,
     stopped: StoppedCalls,
     request: ModelRequest[Any],
     handler: Callable[[ModelRequest[Any]], Any],
 ) -> Any:
     """Call the model between its hooks; return what ``handler`` returns, or the hooks' answer."""
-    await conversation.start(face)
     stop = _find_stop(request.messages)
     if stop is not None:
-        stopped.forget(conversation, request.state)
-        return ModelResponse(result=[say(stop, {"stop": stop})])
-    request = _add_kept_texts(request, conversation)
-    if face.may_skip(*_EVENTS):
+        stopped.forget(run.conversation, request.state)
+        run.end(stop)
+    request = _read_marks(run, request)
+    if run.may_skip_model():
+        await run.start()
         return await settle(handler(request))
-    gate = await face.model_gate(request)
-    if gate.outcome is not None:
-        return _finish_unsent(request, gate.outcome)
-    if gate.holds_back:
-        with _hold_back_streams():
-            response = await settle(handler(gate.request))
-    else:
-        response = await settle(handler(gate.request))
+    step = ModelStep(run)
+    opening = await step.open(partial(_add_texts, request))
+    if isinstance(opening, Reply):
+        return _make_reply(run, request, opening)
+    assert isinstance(opening, Send)
+    with _hold_back_streams() if opening.holds_back else nullcontext():
+        response = await settle(handler(opening.request))
     shown = _show_structured(response)
-    outcome = await gate.finish(shown)
-    if outcome.blocked or outcome.stop is not None:
-        return _finish_rejected(outcome)
-    kept = response
-    if outcome.response is not shown:
-        kept = _parse_again(request, response, outcome.response)
-    kept = _mark_answer(kept, outcome)
-    return kept if gate.allowed is None else _refuse_calls(face, kept, gate.allowed)
+    closing = await step.close(shown, calls=[call["name"] for call in _list_open_calls(response)])
+    if isinstance(closing, Reply):
+        return _make_reply(run, request, closing)
+    assert isinstance(closing, Keep | Replace)
+    if isinstance(closing, Replace):
+        response = _parse_again(request, response, closing.response)
+    response = _mark_answer(response, run.take_notes(), hidden=closing.hidden)
+    return _refuse_calls(response, closing.refused)
 
 
 def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
@@ -97,20 +92,23 @@ def _find_stop(messages: Sequence[BaseMessage]) -> str | None:
     return None
 
 
-def _add_kept_texts(request: ModelRequest[Any], conversation: Conversation) -> ModelRequest[Any]:
-    """Return the request with the texts that hooks kept for it, and without the messages that no
+def _read_marks(run: Run, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """Take up what hooks told the model earlier; return the request without the messages that no
     model may read."""
-    messages, texts = request.messages, conversation.take()
+    messages = request.messages
     # Checked first, since every call looks through the whole conversation.
-    if any(MARK in message.additional_kwargs for message in messages):
-        last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
-        if last is not None:
-            texts = [*read_marks(last).get("notes", ()), *texts]
-        messages = drop_hidden(messages)
-    if not texts and len(messages) == len(request.messages):
+    if not any(MARK in message.additional_kwargs for message in messages):
+        return request
+    run.read_notes(messages)
+    shown = drop_hidden(messages)
+    return request if len(shown) == len(messages) else request.override(messages=shown)
+
+
+def _add_texts(request: ModelRequest[Any], texts: Sequence[str]) -> ModelRequest[Any]:
+    if not texts:
         return request
     added: list[AnyMessage] = [HumanMessage(text) for text in texts]
-    return request.override(messages=[*messages, *added])
+    return request.override(messages=[*request.messages, *added])
 
 
 @contextmanager
@@ -136,37 +134,21 @@ def _hold_back_streams() -> Iterator[None]:
         var_child_runnable_config.reset(token)
 
 
-def _finish_unsent(request: ModelRequest[Any], outcome: ModelOutcome) -> Any:
-    """Return the response for a call that hooks answered or blocked."""
-    if outcome.blocked or outcome.stop is not None:
-        return _finish_rejected(outcome)
-    response: ModelResponse[Any] = outcome.response
-    if request.response_format is not None:
+def _make_reply(run: Run, request: ModelRequest[Any], reply: Reply) -> Any:
+    """Return the response in place of a call or of the model's own response."""
+    marks: dict[str, Any] = {"blocked": True} if reply.blocked else {}
+    if reply.stop is not None:
+        marks = {"stop": reply.stop}
+    response = reply.response
+    if response is None or reply.blocked:
+        response = ModelResponse([say(reply.text, marks)])
+    elif reply.stop is None and request.response_format is not None:
         try:
             parsed = _parse(request.response_format, _find_answer(response))
             response = ModelResponse(response.result, parsed)
         except Exception as error:
-            told = (
-                "a hook answered in the model's place, but without the structured answer that "
-                f"this agent needs: {error}"
-            )
-            response = ModelResponse([say(told, {"blocked": True})])
-    return _mark_answer(response, outcome)
-
-
-def _finish_rejected(outcome: ModelOutcome) -> ModelResponse[Any]:
-    """Return the response for a call that hooks rejected or stopped the loop with."""
-    marks: dict[str, Any] = {"blocked": True} if outcome.stop is None else {"stop": outcome.stop}
-    if outcome.message:
-        marks["notes"] = [f"[System] {outcome.message}"]
-    answer = _find_answer(outcome.response)
-    reason = outcome.stop if outcome.stop is not None else outcome.reason or ""
-    said = read_text(answer) if answer is not None else ""
-    if answer is None or outcome.blocked or not said or said == reason:
-        return ModelResponse(result=[say(reason, marks)])
-    # A stop keeps what the model said, but not what it wants to call.
-    kept = _drop_calls(answer)
-    return ModelResponse(result=[kept, say(reason, marks)])
+            response = ModelResponse([say(f"{reply.error}: {error}", {"blocked": True})])
+    return _mark_answer(response, run.take_notes(), hidden=reply.hidden, **marks)
 
 
 def _find_structured_call(response: Any) -> ToolCall | None:
@@ -255,15 +237,23 @@ def _parse(response_format: Any, answer: AIMessage | None) -> Any:
     raise failure
 
 
-def _refuse_calls(face: Face, response: Any, allowed: frozenset[str]) -> Any:
-    """Return the response with an error for each call of a tool that hooks do not allow now, so
-    that LangChain does not run it."""
-    answer = _find_answer(response)
-    held = response.model_response if isinstance(response, ExtendedModelResponse) else response
-    if answer is None:
-        return response
-    result = [held] if isinstance(held, AIMessage) else held.result
+def _list_open_calls(response: Any) -> list[ToolCall]:
+    """Return the tool calls of a response that LangChain will run."""
+    answer, result = _find_answer(response), _list_messages(response)
     done = {message.tool_call_id for message in result if isinstance(message, ToolMessage)}
+    return [call for call in (answer.tool_calls if answer else ()) if call["id"] not in done]
+
+
+def _list_messages(response: Any) -> Sequence[BaseMessage]:
+    held = response.model_response if isinstance(response, ExtendedModelResponse) else response
+    return [held] if isinstance(held, AIMessage) else held.result
+
+
+def _refuse_calls(response: Any, names: Collection[str]) -> Any:
+    """Return the response with an error for each call of these tools, so that LangChain does not
+    run it."""
+    if not names:
+        return response
     refused = [
         ToolMessage(
             describe_refused_call(call["name"]),
@@ -271,35 +261,27 @@ def _refuse_calls(face: Face, response: Any, allowed: frozenset[str]) -> Any:
             tool_call_id=call["id"],
             status="error",
         )
-        for call in answer.tool_calls
-        if call["name"] not in allowed and call["id"] not in done
+        for call in _list_open_calls(response)
+        if call["name"] in names
     ]
-    if not refused:
-        return response
-    names = ", ".join(sorted({str(message.name) for message in refused}))
-    face.warn(f"the model called {names}, which hooks do not allow in this call: it did not run")
+    held = response.model_response if isinstance(response, ExtendedModelResponse) else response
     parsed = getattr(held, "structured_response", None)
-    whole: ModelResponse[Any] = ModelResponse([*result, *refused], parsed)
+    whole: ModelResponse[Any] = ModelResponse([*_list_messages(response), *refused], parsed)
     if isinstance(response, ExtendedModelResponse):
         return ExtendedModelResponse(whole, response.command)
     return whole
 
 
 def _find_answer(response: Any) -> AIMessage | None:
-    if isinstance(response, ExtendedModelResponse):
-        response = response.model_response
-    if isinstance(response, AIMessage):
-        return response
-    found = [message for message in response.result if isinstance(message, AIMessage)]
+    found = [message for message in _list_messages(response) if isinstance(message, AIMessage)]
     return found[-1] if found else None
 
 
-def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
-    """Return the response with the hooks' message and suppression as marks on its last answer."""
-    marks: dict[str, Any] = {}
-    if outcome.message:
-        marks["notes"] = [f"[System] {outcome.message}"]
-    if outcome.suppressed:
+def _mark_answer(response: Any, notes: Sequence[str], *, hidden: bool, **marks: Any) -> Any:
+    """Return the response with what hooks say about it as marks on its last answer."""
+    if notes:
+        marks["notes"] = [*notes]
+    if hidden:
         marks["suppressed"] = True
     answer = _find_answer(response)
     if answer is None or not marks:
@@ -307,14 +289,8 @@ def _mark_answer(response: Any, outcome: ModelOutcome) -> Any:
     if isinstance(response, AIMessage):
         return mark(answer, **marks)
     if isinstance(response, ExtendedModelResponse):
-        inner = _mark_answer(response.model_response, outcome)
+        inner = _mark_answer(response.model_response, (), hidden=False, **marks)
         return ExtendedModelResponse(inner, response.command)
     marked = mark(answer, **marks)
     result = [marked if message is answer else message for message in response.result]
     return ModelResponse(result, response.structured_response)
-
-
-def _drop_calls(answer: AIMessage) -> AIMessage:
-    names = [call["name"] for call in answer.tool_calls]
-    kept: AIMessage = LangChainTranslator().drop_calls(answer, names)
-    return kept

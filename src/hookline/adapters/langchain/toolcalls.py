@@ -1,6 +1,6 @@
 """Applies to an agent's tool call what hooks answer and what the user decides."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Lock
 from typing import Any, TypeAlias
@@ -15,22 +15,18 @@ from langchain_core.messages import (
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 
-from hookline.adapters.gates import (
-    Conversation,
-    ToolOutcome,
-    announce_question,
-    complete,
-    write_input,
-)
+from hookline.adapters.conversations import Conversation
+from hookline.adapters.langchain.interrupts import Task
 from hookline.adapters.langchain.marks import (
     MARK,
-    count_calls,
     find_reply,
     mark,
     read_marks,
     read_text,
     settle,
 )
+from hookline.adapters.langchain.runs import Run
+from hookline.adapters.steps import ToolOutcome, ToolStep, write_input
 from hookline.calls.tool import (
     NOBODY_TO_ASK,
     Confirm,
@@ -41,17 +37,12 @@ from hookline.calls.tool import (
     as_tool_result,
     text_of,
 )
-from hookline.hooks import Face
-from hookline.wire.events import HookEventName, SessionStartSource
+from hookline.wire.events import SessionStartSource
 
 ToolValue: TypeAlias = Any  # a ToolMessage, a Command, or a list of both
 
-_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _MOST_STOPPED = 1000
 _DECISIONS = ("approve", "edit", "reject", "respond")
-# Keys of langgraph in the config of a task; it exports no names for them.
-_SAVER, _SCRATCHPAD, _INTERRUPT = "__pregel_checkpointer", "__pregel_scratchpad", "__interrupt__"
-_SENT = ("__pregel_push",)
 
 
 class StoppedCalls:
@@ -90,42 +81,44 @@ class GuardedCall:
 
     def __init__(
         self,
-        conversation: Conversation,
-        face: Face,
+        run: Run,
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Any],
         *,
         confirm: Confirm | None,
         stopped: StoppedCalls,
     ) -> None:
-        self._conversation, self._face = conversation, face
+        self._run = run
         self._request, self._handler = request, handler
         self._confirm, self._stopped = confirm, stopped
         self._name, self._args = request.tool_call["name"], request.tool_call["args"]
-        self._has_run = False
+        self._task = Task(request)
         self._decision: Mapping[str, Any] = {}
         self._answers_another = False
         # Whether no question about this call was answered in this task.
         self._is_unasked = False
 
     async def run(self) -> ToolValue:
-        stopped = self._stopped.find(self._conversation, self._request.state)
-        if stopped is not None:
-            return self._reply(stopped, stop=stopped)
-        # The user's decision counts, even if the hooks that asked for it are gone.
-        answered = await self._recall_answer() if self._is_answered() else None
-        self._is_unasked = answered is None and not self._has_resumed
+        run, state = self._run, self._request.state
+        stop, answered = self._stopped.find(run.conversation, state), None
+        if stop is not None:
+            run.end(stop)
+        elif self._task.is_answered:
+            # The user's decision counts, even if the hooks that asked for it are gone.
+            answered = await self._recall_answer()
+        self._is_unasked = answered is None and not self._task.has_resumed
         is_resumed = answered is not None
-        if not is_resumed and self._face.may_skip(*_EVENTS, target=self._name):
-            await self._conversation.start(self._face)
-            return await settle(self._handler(self._request))
-        source = SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP
-        await self._conversation.start(self._face, source)
+        await run.start(SessionStartSource.RESUME if is_resumed else SessionStartSource.STARTUP)
+        if not is_resumed and run.may_skip_tool(self._name):
+            with run.inside_tool():
+                value = await settle(self._handler(self._request))
+            return value if run.stop is None else self._stop_after(value, run.stop)
         hindrance = None if self._confirm else self._find_hindrance()
-        ask = self._ask_user if hindrance is None else None
-        outcome = await self._call_tool(self._name, self._args, ask, answered=answered)
-        if ask is None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
-            self._face.warn(
+        outcome = await self._run_tool(
+            self._name, self._args, can_interrupt=hindrance is None, answered=answered
+        )
+        if hindrance is not None and outcome.text.endswith(f"({NOBODY_TO_ASK})"):
+            run.face.warn(
                 f"a hook asks about {self._name}, but the user cannot be asked: {hindrance}, or "
                 "give HooklineMiddleware a confirm function"
             )
@@ -133,24 +126,30 @@ class GuardedCall:
             return self._finish_call(outcome)
         return await self._decide(outcome)
 
-    async def _call_tool(
+    async def _run_tool(
         self,
         name: str,
         args: dict[str, Any],
-        confirm: Confirm | None,
         *,
+        can_interrupt: bool = False,
         answered: Mapping[str, Any] | None = None,
+        approved: bool | None = None,
     ) -> ToolOutcome:
-        return await self._face.call_tool(
+        call_id = self._request.tool_call["id"]
+        step = ToolStep(
+            self._run,
             name,
             args,
-            self._find_tool(name) or partial(self._execute, self._request),
-            read=partial(_read_value, self._request.tool_call["id"]),
-            find_tool=self._find_tool,
-            confirm=confirm,
+            call_id=call_id,
+            confirm=self._interrupt if can_interrupt and not self._confirm else self._confirm,
+            interrupts=self._confirm is None,
+            is_announced=self._task.is_answered,
+            read=partial(_read_value, call_id),
             deferrals=(GraphBubbleUp,),
-            answered=answered,
-            call_id=self._request.tool_call["id"],
+        )
+        execute = self._find_tool(name) or partial(self._execute, self._request)
+        return await step.run(
+            execute, find_tool=self._find_tool, answered=answered, approved=approved
         )
 
     def _find_tool(self, name: str) -> Execute | None:
@@ -163,46 +162,18 @@ class GuardedCall:
         return partial(self._execute, self._request.override(tool_call=call, tool=tool))
 
     def _execute(self, request: ToolCallRequest, args: dict[str, Any]) -> Any:
-        self._has_run = True
         if args is not request.tool_call["args"]:
             request = request.override(tool_call={**request.tool_call, "args": args})
         return self._handler(request)
 
     def _find_hindrance(self) -> str | None:
-        """Return what to change so that the run can be interrupted; None if it can be."""
-        config = self._request.runtime.config
-        if not config.get("configurable", {}).get(_SAVER):
-            return "give the agent a checkpointer"
-        is_alone = tuple(config.get("metadata", {}).get("langgraph_path", ()))[:1] == _SENT
-        if is_alone or count_calls(self._request.state) <= 1:
-            return None
-        # With the answer the step would start again and run the other calls a second time; and
-        # the first of them that asks would get the answer.
-        return "several calls run in one step, so Send each to the tool node by itself"
+        """Return why the user cannot be asked; None if the run can be interrupted for that."""
+        if self._answers_another:
+            return "the answer was about another call; run it again"
+        return self._task.find_hindrance()
 
-    def _ask_user(self, request: ConfirmationRequest) -> Any:
+    def _interrupt(self, request: ConfirmationRequest) -> bool:
         """Ask the user. The run is interrupted here, and resumes here with the answer."""
-        if self._confirm is None and self._has_run:
-            raise RuntimeError(f"an interrupt would run {self._name} a second time")
-        if self._confirm is None and self._answers_another:
-            raise RuntimeError("the user was asked about another call")
-        if not self._is_blocking:
-            return self._ask_user_later(request)
-        # The interrupt must be raised in the context that the call runs in.
-        complete(self._announce_once(request))
-        return self._put_question(request)
-
-    async def _ask_user_later(self, request: ConfirmationRequest) -> Any:
-        await self._announce_once(request)
-        return await settle(self._put_question(request))
-
-    async def _announce_once(self, request: ConfirmationRequest) -> None:
-        if not self._is_answered():
-            await announce_question(self._face, request)
-
-    def _put_question(self, request: ConfirmationRequest) -> Awaitable[bool] | bool:
-        if self._confirm is not None:
-            return self._confirm(request)
         answer = interrupt(self._describe_question(request))
         if self._is_unasked:
             # The first time it raises, so this is the answer to a question about another call.
@@ -210,88 +181,50 @@ class GuardedCall:
         self._decision = _read_decision(answer)
         return bool(self._decision["type"] == "approve")
 
-    @property
-    def _is_blocking(self) -> bool:
-        return self._face is self._conversation.blocking
-
     def _describe_question(self, request: ConfirmationRequest) -> dict[str, Any]:
         """Return the question in the form of HumanInTheLoopMiddleware, and what a replay needs."""
         name = request.tool_name
-        info = self._request.runtime.execution_info
         mark: dict[str, Any] = {
             "tool_call_id": self._request.tool_call["id"],
             "tool_input": write_input(self._args),
-            "task_id": info and info.task_id,
+            "task_id": self._task.id,
         }
         if request.system_message:
             mark["system_message"] = request.system_message
-        asked = {"name": name, "args": request.tool_input, "description": request.reason}
+        action = {"name": name, "args": request.tool_input, "description": request.reason}
         review = {"action_name": name, "allowed_decisions": [*_DECISIONS]}
-        return {"action_requests": [asked], "review_configs": [review], MARK: mark}
+        return {"action_requests": [action], "review_configs": [review], MARK: mark}
 
-    @property
-    def _pad(self) -> Any:
-        return self._request.runtime.config.get("configurable", {}).get(_SCRATCHPAD)
-
-    @property
-    def _has_resumed(self) -> bool:
-        """True if an interrupt of this very task was answered before."""
-        return bool(getattr(self._pad, "resume", None))
-
-    def _is_answered(self) -> bool:
-        """True if the run was resumed with a value for the next interrupt of this call."""
-        try:
-            return self._has_resumed or self._pad.get_null_resume(False) is not None
-        except (AttributeError, TypeError):
-            return False
-
-    async def _recall_answer(self) -> dict[str, Any] | None:
+    async def _recall_answer(self) -> Mapping[str, Any] | None:
         """Return what BeforeTool hooks answered before the run was interrupted for their question;
         None if it was not interrupted for this call."""
-        info, config = self._request.runtime.execution_info, self._request.runtime.config
-        if info is None:
-            return None
-        configurable = config.get("configurable", {})
-        place = {
-            "thread_id": configurable.get("thread_id"),
-            "checkpoint_ns": info.checkpoint_ns.rpartition("|")[0],
-            "checkpoint_id": info.checkpoint_id,
-        }
         try:
-            saver: Any = configurable[_SAVER]
-            if self._is_blocking:
-                found = saver.get_tuple({"configurable": place})
-            else:
-                found = await saver.aget_tuple({"configurable": place})
-            writes = (found and found.pending_writes) or ()
-            stop = _find_stop([value for _, _, value in writes])
+            writes, question = await self._task.read_writes(blocking=self._run.is_blocking)
+            stop = _find_stop(writes)
             if stop is not None:
                 # Hooks stopped another call of the same reply, perhaps in another process.
                 return {"continue": False, "stopReason": stop}
-            for task, channel, value in writes:
-                if task == info.task_id and channel == _INTERRUPT:
-                    return self._read_question(value[0].value)
+            return self._read_question(question)
         except Exception as error:
             # The hooks run again, and the user's answer still counts.
-            self._face.warn(f"the question about {self._name} could not be read back: {error}")
-        return None
+            self._run.face.warn(f"the question about {self._name} could not be read back: {error}")
+            return None
 
     def _read_question(self, question: Any) -> dict[str, Any] | None:
         mark = question.get(MARK) if isinstance(question, Mapping) else None
-        info = self._request.runtime.execution_info
-        if not mark or mark["task_id"] != (info and info.task_id):
+        if not mark or mark["task_id"] != self._task.id:
             # A tool asked the question, or an agent that a tool runs.
             return None
         is_same = mark["tool_input"] == write_input(self._args)
         if mark["tool_call_id"] != self._request.tool_call["id"] or not is_same:
             self._answers_another = True
             return None
-        asked = question["action_requests"][0]
-        answered: dict[str, Any] = {"decision": "ask", "reason": asked["description"]}
+        action = question["action_requests"][0]
+        answered: dict[str, Any] = {"decision": "ask", "reason": action["description"]}
         if mark.get("system_message"):
             answered["systemMessage"] = mark["system_message"]
-        if asked["args"] != self._args:
-            answered["hookSpecificOutput"] = {"tool_input": asked["args"]}
+        if action["args"] != self._args:
+            answered["hookSpecificOutput"] = {"tool_input": action["args"]}
         return answered
 
     async def _decide(self, refused: ToolOutcome) -> ToolValue:
@@ -305,23 +238,16 @@ class GuardedCall:
                 name = edited.get("name", self._name)
                 if name != self._name and self._find_tool(name) is None:
                     return self._reply(f"The user chose the tool {name}, which does not exist.")
-                self._decision = {}
-                return self._finish_call(
-                    await self._call_tool(name, edited["args"], self._allow_edited)
-                )
+                # Hooks still check it, but the user need not be asked again.
+                return self._finish_call(await self._run_tool(name, edited["args"], approved=True))
         if kind == "reject" and decision.get("message"):
-            said = f"The user did not allow this call of {self._name}: {decision['message']}"
-            return self._reply(said)
+            reason = f"The user did not allow this call of {self._name}: {decision['message']}"
+            return self._reply(reason)
         return self._finish_call(refused)
-
-    def _allow_edited(self, request: ConfirmationRequest) -> Any:
-        """Allow a call that the user edited: hooks still check it, but the user need not be asked
-        again, except about calls that hooks make after it."""
-        return self._ask_user(request) if self._has_run else True
 
     def _finish_call(self, outcome: ToolOutcome) -> ToolValue:
         if outcome.stop is not None:
-            self._stopped.note(self._conversation, self._request.state, outcome.stop)
+            self._stopped.note(self._run.conversation, self._request.state, outcome.stop)
         if not outcome.ran:
             return self._reply(outcome.text, stop=outcome.stop)
         if outcome.replaced:
@@ -333,7 +259,13 @@ class GuardedCall:
             value = self._edit_message(value, partial(_add_text, text=outcome.added))
         if outcome.result.suppress_display:
             value = self._edit_message(value, partial(mark, suppressed=True))
-        return value
+        return value if outcome.stop is None else self._stop_after(value, outcome.stop)
+
+    def _stop_after(self, value: ToolValue, reason: str) -> ToolValue:
+        """Return what the tool returned, marked so that the loop ends: hooks stopped an agent that
+        the tool ran."""
+        self._stopped.note(self._run.conversation, self._request.state, reason)
+        return self._edit_message(value, partial(mark, stop=reason))
 
     def _reply(
         self,

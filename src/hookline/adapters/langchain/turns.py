@@ -13,7 +13,6 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from hookline.adapters.gates import Conversation, TurnGate
 from hookline.adapters.langchain.marks import (
     MARK,
     is_from_user,
@@ -23,9 +22,9 @@ from hookline.adapters.langchain.marks import (
     stop_reason,
     unmark,
 )
+from hookline.adapters.langchain.runs import Run
 from hookline.calls.tool import text_of
 from hookline.errors import TranslationError
-from hookline.hooks import Face
 from hookline.translate.langchain import LangChainTranslator
 from hookline.wire.events import SessionStartSource
 
@@ -34,23 +33,24 @@ _FORM = LangChainTranslator.form
 Update: TypeAlias = dict[str, Any]
 
 
-async def begin_turn(
-    conversation: Conversation, face: Face, state: AgentState[Any]
-) -> Update | None:
-    messages = state["messages"]
+def read_prompt(state: AgentState[Any]) -> list[BaseMessage]:
+    """Return the user's messages at the end of a state: the prompt of a new turn."""
     prompt: list[BaseMessage] = []
-    for message in reversed(messages):
+    for message in reversed(state["messages"]):
         if is_from_user(message):
             prompt.insert(0, message)
         elif not isinstance(message, SystemMessage):
             break
-    is_known = any(isinstance(message, AIMessage) for message in messages)
-    source = SessionStartSource.RESUME if is_known else SessionStartSource.STARTUP
-    await conversation.start(face, source)
+    return prompt
+
+
+async def begin_turn(run: Run, state: AgentState[Any], prompt: list[BaseMessage]) -> Update | None:
+    """Fire SessionStart with the first turn, and BeforeAgent if the turn is a new one."""
+    is_known = any(isinstance(message, AIMessage) for message in state["messages"])
+    await run.start(SessionStartSource.RESUME if is_known else SessionStartSource.STARTUP)
     if not prompt:
         return None
-    turn = TurnGate(conversation, "\n\n".join(_show_text(message) for message in prompt))
-    start = await turn.open(face)
+    start = await run.open_turn("\n\n".join(_show_text(message) for message in prompt))
     if start.refusal is None:
         # A caller may not mark a prompt: hooks would not be shown it at the end of the turn, or
         # could not send the turn back.
@@ -59,33 +59,38 @@ async def begin_turn(
             update.append(_as_context("\n\n".join(start.texts)))
         return {"messages": update} if update else None
     if start.stop:
-        marked = {"refused": True, "stop": start.refusal}
-        return {"messages": [say(start.refusal, marked)], "jump_to": "end"}
+        marks = {"refused": True, "stop": start.refusal}
+        return {"messages": [say(start.refusal, marks)], "jump_to": "end"}
     # The model must read neither the prompt nor the answer to it, in this turn or later.
     forgotten = [RemoveMessage(id=message.id) for message in prompt if message.id]
-    said = say(start.refusal, {"refused": True, "hidden": True})
-    return {"messages": [*forgotten, said], "jump_to": "end"}
+    answer = say(start.refusal, {"refused": True, "hidden": True})
+    return {"messages": [*forgotten, answer], "jump_to": "end"}
 
 
-async def end_turn(conversation: Conversation, face: Face, state: AgentState[Any]) -> Update | None:
+async def end_turn(run: Run, state: AgentState[Any]) -> Update | None:
+    """Fire AfterAgent, and send the agent back where hooks want it."""
     messages = state["messages"]
     answer, prompt, sent_back = _read_turn(messages)
     if answer is not None and read_marks(answer).get("refused"):
         return None
-    turn = TurnGate(conversation, prompt, sent_back=sent_back)
-    end = await turn.close(face, "" if answer is None else _show_text(answer))
+    stop = stop_reason(messages)
+    if stop is not None:
+        run.end(stop)
+    await run.open_turn(prompt, goes_on=True, sent_back=sent_back)
+    end = await run.close_turn("" if answer is None else _show_text(answer))
     cleared = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
-    if end.send_back is not None and stop_reason(messages) is None:
-        counted = {MARK: {"sent_back": turn.sent_back}}
-        again = HumanMessage(end.send_back, additional_kwargs=counted)
-        return {"messages": [*cleared, again, *map(_as_context, end.texts)], "jump_to": "model"}
+    notes = run.take_notes()
+    if end.send_back is not None:
+        count = {MARK: {"sent_back": run.sent_back}}
+        again = HumanMessage(end.send_back, additional_kwargs=count)
+        return {"messages": [*cleared, again, *map(_as_context, notes)], "jump_to": "model"}
     # The caller still reads the answer; the model of a cleared conversation does not.
     marks: dict[str, Any] = {"hidden": True} if cleared else {}
     if end.stop is not None:
         marks["stop"] = end.stop
-    if answer is not None and end.texts:
+    if answer is not None and notes:
         # With the answer they reach the next turn of this conversation, and of no other.
-        marks["notes"] = [*read_marks(answer).get("notes", ()), *end.texts]
+        marks["notes"] = [*read_marks(answer).get("notes", ()), *notes]
     if answer is None or not marks:
         return None
     return {"messages": [*cleared, mark(answer, **marks)]}

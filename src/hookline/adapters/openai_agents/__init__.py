@@ -1,6 +1,6 @@
 """Hooks in an agent of OpenAI's Agents SDK: ``agent = hooked(Agent(…))``."""
 
-from hookline.adapters.gates import check_version
+from hookline.adapters.conversations import check_version
 
 # Before the imports that would fail with a message of their own.
 check_version("openai-agents", "openai-agents", "0.24", "0.25")

@@ -8,12 +8,13 @@ from weakref import WeakKeyDictionary
 
 from agents import Agent, FunctionTool, Handoff, Model, RunContextWrapper, Tool
 
-from hookline.adapters.gates import Conversations, Given, complete
+from hookline.adapters.conversations import Conversations, Given
 from hookline.adapters.openai_agents.localtools import guard_tool
 from hookline.adapters.openai_agents.model import hook_model
 from hookline.adapters.openai_agents.runner import find_bypass, install_runner
-from hookline.adapters.openai_agents.runs import Run, outer_run, run_facts
+from hookline.adapters.openai_agents.runs import Run, run_facts
 from hookline.adapters.openai_agents.toolcalls import hook_agent_tool, tool_name
+from hookline.adapters.steps import complete
 from hookline.calls.tool import Confirm
 from hookline.errors import StoppedByHook
 
@@ -102,12 +103,12 @@ class Guard:
             )
         return cast(type[Agent[Any]], made)
 
-    def find_run(self, ctx: RunContextWrapper[Any]) -> Run:
+    def find_run(self, ctx: RunContextWrapper[Any], agent: str) -> Run:
         """Return the run of a context; the SDK keeps one context for the whole run."""
         facts, run = run_facts(), self._runs.get(ctx)
         if run is None or (facts is not None and run.facts not in (None, facts)):
-            run = self._runs[ctx] = Run(self, outer_run(), facts)
-        elif run.facts is None:
+            run = self._runs[ctx] = Run(self, agent, facts)
+        elif run.facts is None and facts is not None:
             run.learn(facts)
         return run
 
@@ -128,14 +129,13 @@ class _HookedAgent(Agent[Any]):
 
     async def get_all_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
         """Return the tools for one turn, each behind hooks."""
-        run = self._hookline.find_run(run_context)
+        run = self._hookline.find_run(run_context, self.name)
         run.take_turn()
-        run.agent_name = run.agent_name or self.name
         bypass = None if run.facts is None else find_bypass(self, run.facts)
         run.notice(bypass)
-        if bypass is not None and run.root.stop is not None:
+        if bypass is not None and run.stop is not None:
             # The model is not hooked, so it cannot answer with the reason.
-            raise StoppedByHook(run.root.stop)
+            raise StoppedByHook(run.stop)
         tools = await super().get_all_tools(run_context)
         run.tools = {tool_name(tool): tool for tool in tools}
         guarded = [guard_tool(run, tool) for tool in tools]

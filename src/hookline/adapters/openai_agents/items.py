@@ -14,7 +14,7 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
-from hookline.calls.tool import ConfirmationRequest, ToolGate, ToolInput
+from hookline.calls.tool import ConfirmationRequest, ToolInput
 from hookline.translate.values import get, put
 
 MARK = "hookline"
@@ -51,17 +51,6 @@ def read_question(interruption: ToolApprovalItem) -> ConfirmationRequest | None:
 def read_mark(interruption: ToolApprovalItem) -> Mapping[str, Any]:
     mark = get(interruption.raw_item, MARK)
     return mark if isinstance(mark, Mapping) else {}
-
-
-def make_mark(gate: ToolGate, given: ToolInput, session_id: str) -> Mark:
-    """Make the mark of what hooks answered about a call, so that they do not run again when the run
-    goes on."""
-    answered: dict[str, Any] = {"decision": "ask", "reason": gate.before.reason or ""}
-    if gate.before.message:
-        answered["systemMessage"] = gate.before.message
-    if gate.is_rewritten:
-        answered["hookSpecificOutput"] = {"tool_input": gate.input}
-    return Mark(session_id=session_id, tool_name=gate.name, tool_input=given, answered=answered)
 
 
 def put_mark(interruption: ToolApprovalItem, mark: Mark) -> None:

@@ -29,7 +29,6 @@ from agents.tool import (
 )
 from agents.tool_context import ToolContext
 
-from hookline.adapters.gates import ToolOutcome, key_call
 from hookline.adapters.openai_agents.runs import Run
 from hookline.adapters.openai_agents.toolcalls import (
     GuardedFunction,
@@ -37,6 +36,7 @@ from hookline.adapters.openai_agents.toolcalls import (
     copy_with,
     is_approved,
 )
+from hookline.adapters.steps import ToolOutcome, key_call
 from hookline.calls.tool import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
 from hookline.wire.events import HookEventName
 
@@ -78,39 +78,25 @@ async def _call_guarded(
     """Run a tool between its hooks. ``call_id`` is None if the SDK does not tell it; ``approved``
     is what the user decided about the call, None if the SDK cannot ask about this tool."""
     run.check_runner()
-    hindrance = run.find_hindrance(name)
-    if hindrance is not None:
-        return ToolOutcome(result=ToolResult(hindrance), ran=False, blocked=True)
     await run.begin(goes_on=False)
-    gate = run.gates.pop(key_call(call_id, name, given), None)
-    if gate is None:
-        gate = await run.open_gate(
-            name,
-            given,
-            can_defer=approved is not None,
-            read=read,
-            answered=run.find_answer(name, given),
-        )
-    refusal = gate.refusal
-    if refusal is None and run.is_deferred(gate) and not approved:
-        refusal = ToolResult(f"{gate.before.reason or ''} ({NOBODY_TO_ASK})")
-    if refusal is not None:
-        stop = refusal.stop_reason
-        outcome = ToolOutcome(result=refusal, ran=False, blocked=stop is None, stop=stop)
-    else:
-        try:
-            with run.inside_tool():
-                value = await execute(gate.input)
-        except Exception as error:
-            outcome = await gate.finish(error=error)
-            run.note_outcome(outcome)
-            if not outcome.replaced:
-                raise
-            return outcome
-        outcome = await gate.finish(result=value)
-        outcome = await gate.follow(outcome, lambda _name: None)
-    run.note_outcome(outcome)
-    return outcome
+    step = run.calls.pop(key_call(call_id, name, given), None)
+    if step is None or run.is_ended:
+        step = run.make_step(name, given, defers=approved is not None, read=read)
+        await run.open_step(step, answered=run.find_answer(name, given))
+    if step.refusal is not None:
+        return step.refusal
+    if step.question is not None and not approved:
+        refusal = ToolResult(f"{step.question.reason} ({NOBODY_TO_ASK})")
+        return ToolOutcome(result=refusal, ran=False, blocked=True)
+    try:
+        with run.inside_tool():
+            value = await execute(step.input)
+    except Exception as error:
+        outcome = await step.close(error=error)
+        if not outcome.replaced:
+            raise
+        return outcome
+    return await step.close(result=value)
 
 
 async def _needs_approval(
@@ -127,16 +113,17 @@ async def _needs_approval(
 ) -> bool:
     """True if the user must be asked about a call of such a tool; ``tells_id`` says whether the
     SDK tells the call's id when it runs."""
-    if run.find_hindrance(name) is not None:
+    if run.find_refusal(name) is not None:
         return False
     answered = run.find_answer(name, given)
     if answered is not None or run.may_answer(name):
-        gate = await run.open_gate(name, given, read=read, answered=answered, call_id=call_id)
-        run.gates[key_call(call_id if tells_id else None, name, given)] = gate
-        if gate.refusal is not None:
+        step = run.make_step(name, given, call_id=call_id, defers=True, read=read)
+        await run.open_step(step, answered=answered)
+        run.calls[key_call(call_id if tells_id else None, name, given)] = step
+        if step.refusal is not None:
             return False
-        if run.is_deferred(gate):
-            run.note_question(call_id, gate, given)
+        if step.question is not None:
+            run.note_question(call_id, step)
             return True
     return await ask_policy(policy, ctx, asked, call_id)
 

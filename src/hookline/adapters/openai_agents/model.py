@@ -1,6 +1,6 @@
 """A model behind hooks, and the turn as well, since the SDK has no callback for turns."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -9,7 +9,6 @@ from agents import FunctionTool, Model, ModelProvider, ModelResponse, ModelTraci
 from agents.exceptions import ModelBehaviorError
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseUsage
 
-from hookline.adapters.gates import ModelGate, TurnGate
 from hookline.adapters.openai_agents.items import (
     as_model_response,
     as_response,
@@ -24,20 +23,20 @@ from hookline.adapters.openai_agents.items import (
 )
 from hookline.adapters.openai_agents.runs import Run, current_run
 from hookline.adapters.openai_agents.toolcalls import open_calls, tool_name
+from hookline.adapters.steps import (
+    Keep,
+    ModelStep,
+    Replace,
+    Reply,
+    Send,
+    SendBack,
+    describe_refused_call,
+)
 from hookline.calls.streams import split_response
-from hookline.calls.subagent import SubagentGate
-from hookline.errors import BlockedByHook, HooklineError, StoppedByHook
+from hookline.errors import BlockedByHook
 from hookline.translate.values import SDKCall, get, put
 from hookline.wire.events import HookEventName
 
-_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
-    HookEventName.BEFORE_AGENT,
-    HookEventName.AFTER_AGENT,
-    HookEventName.SESSION_START,
-)
 # Settings that hooks may change -> the SDK's names.
 _SETTINGS = {"temperature": "temperature", "max_output_tokens": "max_tokens", "top_p": "top_p"}
 _BROKEN = ("response.incomplete", "response.failed")
@@ -84,7 +83,7 @@ class HookedModel(Model):
             return response if kept is shown else replace(response, output=kept.output)
 
     async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
-        """Stream the model's response, as it comes if there is no AfterModel hook."""
+        """Stream the model's response, as it comes if no AfterModel hook can change it."""
         arguments = _read_arguments(*given, **more)
         call = ModelCall.of(current_run(), self, arguments)
         if call is None:
@@ -102,17 +101,21 @@ class HookedModel(Model):
             held: list[Any] = []
             done: list[Any] = []
             end = None
-            async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
-                async for event in stream:
-                    if get(event, "type") == "response.output_item.done":
-                        done.append(get(event, "item"))
-                    if isinstance(event, ResponseCompletedEvent):
-                        end = event
-                        held.append(event)
-                    elif call.holds_back:
-                        held.append(event)
-                    else:
-                        yield event
+            try:
+                async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
+                    async for event in stream:
+                        if get(event, "type") == "response.output_item.done":
+                            done.append(get(event, "item"))
+                        if isinstance(event, ResponseCompletedEvent):
+                            end = event
+                            held.append(event)
+                        elif call.holds_back:
+                            held.append(event)
+                        else:
+                            yield event
+            finally:
+                if end is None:
+                    await call.abandon()
             if end is None:
                 # The response is incomplete, so none of it may be shown.
                 for event in filter(_is_broken, held):
@@ -242,7 +245,10 @@ class ModelCall:
         self._name = str(getattr(model.wrapped, "model", "") or "")
         self._given = arguments
         self.arguments = arguments
-        self._gate: ModelGate | None = None
+        self.holds_back = False
+        names = [tool_name(tool) for tool in arguments["tools"]]
+        names += [handoff.tool_name for handoff in arguments["handoffs"]]
+        self._step = ModelStep(run, available_tools=names or None, ends_turns=True)
 
     @classmethod
     def of(cls, run: Run | None, model: HookedModel, arguments: Arguments) -> "ModelCall | None":
@@ -252,170 +258,80 @@ class ModelCall:
         run.check_runner()
         run.has_called = True
         run.allowed = None
-        run.gates.clear()
+        run.calls.clear()
         if run.facts is not None:
             run.facts.questions.clear()
-        is_over = run.root.stop is not None or run.refusal is not None
-        may_skip = run.face.may_skip(*_EVENTS) and run.may_skip_subagent()
-        if not is_over and not run.added and may_skip:
+        may_skip = run.may_skip_model() and run.may_skip_turn()
+        if not run.added and may_skip and run.may_skip(HookEventName.SESSION_START):
             tools = arguments["tools"]
             called = (tool_name(tool) for tool in tools if isinstance(tool, FunctionTool))
             if not any(map(run.may_answer, called)):
                 return None
         return cls(run, model, arguments)
 
-    @property
-    def holds_back(self) -> bool:
-        """True if AfterModel hooks must see the response first."""
-        return self._gate is not None and self._gate.holds_back
-
     async def open(self) -> Response | None:
         """Fire the events before the call; return the reply in its place, None if it may be
         made."""
         run, given = self._run, self._given
         await run.begin(goes_on=has_history(given["input"]))
-        may_begin = run.refusal is None and (run.stop is None or run.is_resumed)
-        if run.root is run and run.turn is None and may_begin:
+        if not run.has_turn and run.refusal is None and (run.stop is None or run.is_resumed):
             await self._open_turn()
-        elif run.root is not run and run.subagent is None and may_begin:
-            await self._open_subagent()
-        if run.root.stop is not None:
-            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
-            return await self._close_turn(reply, may_send_back=False)
-        if run.refusal is not None:
-            return self._reply(run.refusal, BlockedByHook("the turn", run.refusal))
-        if kept := run.conversation.take():
-            self._add_item({"role": "user", "content": "\n\n".join(kept)})
-        arguments = {**given, "input": self._insert_added(given["input"])}
-        request = self._show_request(arguments)
-        names = [tool_name(tool) for tool in given["tools"]]
-        names += [handoff.tool_name for handoff in given["handoffs"]]
-        gate = self._gate = await self._face.model_gate(request, available_tools=names or None)
-        run.allowed = gate.allowed
-        outcome = gate.outcome
-        if outcome is None:
-            self.arguments = self._apply_request(arguments, request, gate)
-            return None
-        if outcome.message:
-            run.conversation.keep(f"[System] {outcome.message}")
-        reason = outcome.reason or ""
-        if outcome.stop is not None:
-            run.end(outcome.stop)
-            reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
-            return await self._close_turn(reply, may_send_back=False)
-        reply = self._reply(outcome.response, BlockedByHook("the model call", reason))
-        return await self._close_turn(reply, may_send_back=False)
+        decision = await self._step.open(self._show_request)
+        while isinstance(decision, SendBack):
+            self._go_on(decision)
+            decision = await self._step.open(self._show_request)
+        if isinstance(decision, Reply):
+            return self._make_reply(decision)
+        self.holds_back = decision.holds_back
+        self.arguments = self._apply_request(decision)
+        return None
 
     async def close(self, response: Response) -> Response | None:
         """Return the response as hooks leave it, the same object if they change nothing; None if
         they send the turn back."""
-        gate, run = self._gate, self._run
-        assert gate is not None
-        if gate.holds_back:
-            outcome = await gate.finish(response)
-            if outcome.message:
-                run.conversation.keep(f"[System] {outcome.message}")
-            if outcome.response is not response and run.facts is not None and run.facts.is_kept:
-                run.warn_once(
-                    "hooks changed or rejected a response that the provider has stored: in the "
-                    "next request the model reads the original; let the program or a Session keep "
-                    "the conversation instead of conversation_id and previous_response_id"
-                )
-            if outcome.stop is not None:
-                run.end(outcome.stop)
-                reply = self._reply(outcome.stop, StoppedByHook(outcome.stop))
-            elif outcome.blocked:
-                end = BlockedByHook("the model's response", outcome.reason or "")
-                reply = self._reply(outcome.response, end)
-            else:
-                reply = None
-            if reply is not None:
-                kept = put_output(response, reply.output)
-                return await self._close_turn(kept, may_send_back=False)
-            if outcome.response is not response:
-                response = settle_ids(outcome.response)
-                self._check_output(response)
-        response = self._drop_refused(response)
-        await open_calls(run, response, self._given["tools"])
-        if run.root.stop is not None:
-            # No call runs, not even those that no hook matches.
-            reply = self._reply(run.root.stop, StoppedByHook(run.root.stop))
-            kept = put_output(response, reply.output)
-            return await self._close_turn(kept, may_send_back=False)
-        return await self._close_turn(response) if is_final(response) else response
+        run, step = self._run, self._step
+        decision = await step.close(response, calls=self._list_unguarded_calls(response))
+        if not isinstance(decision, Keep) and run.facts is not None and run.facts.is_kept:
+            run.warn_once(
+                "hooks changed or rejected a response that the provider has stored: in the "
+                "next request the model reads the original; let the program or a Session keep "
+                "the conversation instead of conversation_id and previous_response_id"
+            )
+        if isinstance(decision, Replace):
+            response = settle_ids(decision.response)
+            self._check_output(response)
+        if isinstance(decision, Keep | Replace):
+            response = _drop_calls(response, decision.refused)
+            await open_calls(run, response, self._given["tools"])
+            if run.stop is not None:
+                # No call runs, not even those that no hook matches.
+                decision = await step.end(run.stop)
+        if isinstance(decision, Reply):
+            return put_output(response, self._make_reply(decision).output)
+        if not isinstance(decision, SendBack):
+            sent_back = await step.close_turn(read_text(response)) if is_final(response) else None
+            if sent_back is None:
+                return response
+            decision = sent_back
+        self._go_on(decision)
+        return None
 
-    # -- the turn
+    async def abandon(self) -> None:
+        """Say that hooks do not get what has passed of a stream that broke or was closed."""
+        if not self.holds_back:
+            await self._step.observe(None)
 
     async def _open_turn(self) -> None:
-        run, items = self._run, self._given["input"]
-        prompt = read_prompt(items)
-        run.turn = TurnGate(run.conversation, prompt or "")
-        if prompt is None or run.is_resumed:
-            # A turn that was interrupted goes on.
-            return
-        start = await run.turn.open(self._face)
-        if start.refusal is not None:
-            run.turn = None
-            if start.stop:
-                run.end(start.refusal)
-            else:
-                run.refusal = start.refusal
-        elif start.texts:
+        run, prompt = self._run, read_prompt(self._given["input"])
+        # A turn that was interrupted goes on.
+        goes_on = prompt is None or run.is_resumed
+        start = await run.open_turn(prompt or "", goes_on=goes_on)
+        if start.texts:
             self._add_item({"role": "user", "content": "\n\n".join(start.texts)})
 
-    async def _close_turn(
-        self, response: Response, *, may_send_back: bool = True
-    ) -> Response | None:
-        """Fire AfterAgent; return the response that ends the turn, None if hooks send it back."""
-        run = self._run
-        text = read_text(response)
-        if run.subagent is not None:
-            return await self._close_subagent(response, text, may_send_back=may_send_back)
-        if run.root is not run or run.turn is None:
-            return response
-        end = await run.turn.close(self._face, text)
-        for kept in end.texts:
-            run.conversation.keep(kept)
-        if end.clear_context:
-            self._face.warn(
-                "AfterAgent hooks want the conversation cleared, but the program keeps it; start "
-                "another Session"
-            )
-        if end.stop is not None:
-            run.end(end.stop)
-        if end.send_back is None:
-            return response
-        if not may_send_back:
-            self._face.warn(
-                "AfterAgent hooks sent a turn back that other hooks had ended; it stays ended: "
-                f"{end.send_back}"
-            )
-            return response
-        self._add_item({"role": "assistant", "content": text})
-        self._add_item({"role": "user", "content": end.send_back})
-        return None
-
-    async def _open_subagent(self) -> None:
-        """Fire SubagentStart for a run that a tool has started."""
-        run = self._run
-        fire = self._face.view.fire_extra
-        run.subagent = SubagentGate(fire, run.agent_name)
-        if texts := await run.subagent.open():
-            self._add_item({"role": "user", "content": "\n\n".join(texts)})
-
-    async def _close_subagent(
-        self, response: Response, text: str, *, may_send_back: bool
-    ) -> Response | None:
-        """Fire SubagentStop; return the response that ends the run, None if hooks send it back."""
-        assert self._run.subagent is not None
-        end = await self._run.subagent.close(text)
-        if end.stop is not None:
-            self._run.end(end.stop)
-        if end.send_back is None or not may_send_back:
-            return response
-        self._add_item({"role": "assistant", "content": text})
-        self._add_item({"role": "user", "content": end.send_back})
-        return None
+    def _go_on(self, back: SendBack) -> None:
+        self._add_item({"role": "assistant", "content": back.answer})
+        self._add_item({"role": "user", "content": back.prompt})
 
     def _add_item(self, item: dict[str, Any]) -> None:
         """Add an item to the conversation, for this call and those that follow in the run."""
@@ -434,10 +350,12 @@ class ModelCall:
             added.clear()
         return whole
 
-    # -- requests
-
-    def _show_request(self, arguments: Arguments) -> SDKCall:
+    def _show_request(self, texts: Sequence[str]) -> SDKCall:
         """Return the request as the API's translator reads it."""
+        if texts:
+            self._add_item({"role": "user", "content": "\n\n".join(texts)})
+        given = self._given
+        self.arguments = arguments = {**given, "input": self._insert_added(given["input"])}
         settings, prompt = arguments["model_settings"], arguments.get("prompt")
         shown: dict[str, Any] = {"model": self._name, "input": arguments["input"]}
         for name, own in _SETTINGS.items():
@@ -454,12 +372,14 @@ class ModelCall:
             shown["tool_choice"] = choice if is_mode else {"type": "function", "name": named}
         if prompt is not None:
             shown["prompt"] = prompt
-        return SDKCall("openai-responses", shown)
+        self._shown = SDKCall("openai-responses", shown)
+        return self._shown
 
-    def _apply_request(self, arguments: Arguments, shown: SDKCall, gate: ModelGate) -> Arguments:
+    def _apply_request(self, send: Send) -> Arguments:
         """Return the arguments to call the model with."""
-        request, applied = gate.request, dict(arguments)
-        if gate.holds_back and arguments["tracing"] is ModelTracing.ENABLED:
+        arguments, shown = self.arguments, self._shown
+        request, applied = send.request, dict(arguments)
+        if send.holds_back and arguments["tracing"] is ModelTracing.ENABLED:
             # The model's span must not hold what hooks may take out of the response.
             applied["tracing"] = ModelTracing.ENABLED_WITHOUT_DATA
         if request is shown:
@@ -479,10 +399,10 @@ class ModelCall:
         if choice != shown.get("tool_choice"):
             mode = choice if isinstance(choice, str) else get(choice, "mode")
             changes["tool_choice"] = mode
-        if gate.allowed is not None:
-            applied["tools"] = [t for t in arguments["tools"] if tool_name(t) in gate.allowed]
+        if send.allowed is not None:
+            applied["tools"] = [t for t in arguments["tools"] if tool_name(t) in send.allowed]
             handoffs = arguments["handoffs"]
-            applied["handoffs"] = [h for h in handoffs if h.tool_name in gate.allowed]
+            applied["handoffs"] = [h for h in handoffs if h.tool_name in send.allowed]
             if not applied["tools"] and not applied["handoffs"]:
                 # The API rejects a tool choice if there are no tools.
                 changes["tool_choice"] = None
@@ -490,46 +410,23 @@ class ModelCall:
             applied["model_settings"] = replace(arguments["model_settings"], **changes)
         return applied
 
-    # -- responses
-
-    def _drop_refused(self, response: Response) -> Response:
-        """Return the response without calls that hooks do not allow, if they cannot be refused when
-        they run."""
-        allowed = self._run.allowed
-        if allowed is None:
-            return response
+    def _list_unguarded_calls(self, response: Response) -> list[str]:
+        """Return the tools that a response calls and that cannot be refused when they run."""
         kinds = ("function_call", "computer_call", "mcp_approval_request")
-        called = (name_call(item) for item in response.output if get(item, "type") in kinds)
-        refused = {
-            name
-            for name in called
-            if name is not None and name not in allowed and name not in self._run.guarded
-        }
-        if not refused:
-            return response
-        assert self._gate is not None
-        said = self._gate.explain_refused(refused)
-        self._face.warn(
-            f"the model called {', '.join(sorted(refused))}, which hooks do not allow in this "
-            "call: the calls were left out of its response"
-        )
-        left = [item for item in response.output if name_call(item) not in refused]
-        changed = put_output(response, left)
-        if is_final(changed) or any(name_call(item) is not None for item in left):
-            return changed
-        return put_output(response, [*left, *make_response(said).output])
+        names = (name_call(item) for item in response.output if get(item, "type") in kinds)
+        return [name for name in names if name is not None and name not in self._run.guarded]
 
-    def _reply(self, said: "str | Response", end: HooklineError) -> Response:
-        """Make a reply that ends the run; raise ``end`` if it does not have the agent's output
-        type."""
-        reply = make_response(said) if isinstance(said, str) else settle_ids(said)
+    def _make_reply(self, reply: Reply) -> Response:
+        """Make the response that ends the run; raise the reply's error if it does not have the
+        agent's output type."""
+        made = make_response(reply.text) if reply.response is None else settle_ids(reply.response)
         schema = self._given["output_schema"]
         if schema is not None and not schema.is_plain_text():
             try:
-                schema.validate_json(read_text(reply))
+                schema.validate_json(read_text(made))
             except ModelBehaviorError:
-                raise end from None
-        return reply
+                raise reply.error from None
+        return made
 
     def _check_output(self, response: Response) -> None:
         """Raise BlockedByHook if hooks made a structured answer invalid."""
@@ -543,3 +440,16 @@ class ModelCall:
                 "the model's response",
                 f"hooks left an answer that does not have the agent's output type: {error}",
             ) from None
+
+
+def _drop_calls(response: Response, names: Sequence[str]) -> Response:
+    """Return the response without the calls of these tools; if nothing else is left in it, with
+    why."""
+    if not names:
+        return response
+    left = [item for item in response.output if name_call(item) not in names]
+    changed = put_output(response, left)
+    if is_final(changed) or any(name_call(item) is not None for item in left):
+        return changed
+    said = " ".join(map(describe_refused_call, names))
+    return put_output(response, [*left, *make_response(said).output])

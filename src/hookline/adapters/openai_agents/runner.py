@@ -65,7 +65,8 @@ def _mark_questions(result: R, facts: Facts) -> R:
             is_its = question.get("tool_name") == item.qualified_name
             mark = Mark(question if is_its else {})
         if facts.stop is not None:
-            mark |= {"session_id": facts.session_id, "stop": facts.stop}
+            own = {"session_id": facts.session_id, "turn_id": facts.turn_id}
+            mark |= {**own, "stop": facts.stop}
         put_mark(item, mark)
     return result
 
@@ -97,6 +98,8 @@ def _prepare(
         *(mark.get("session_id") for mark in facts.questions.values()),
     )
     facts.session_id = next((id for id in ids if isinstance(id, str) and id.strip()), None)
+    turns = (mark.get("turn_id") for mark in facts.questions.values())
+    facts.turn_id = next((id for id in turns if isinstance(id, str) and id), None)
     if _has_other_model(facts):
         # Hooks do not see that model, so nothing tells which calls belong to the state.
         facts.questions.clear()

@@ -25,12 +25,12 @@ from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 from openai.types.responses import Response
 
-from hookline.adapters.gates import ToolGate, ToolOutcome, key_call
 from hookline.adapters.openai_agents.items import (
     name_call,
     read_arguments,
 )
 from hookline.adapters.openai_agents.runs import Run, run_instead
+from hookline.adapters.steps import ToolOutcome, ToolStep, key_call
 from hookline.calls.tool import (
     NOBODY_TO_ASK,
     Execute,
@@ -40,10 +40,8 @@ from hookline.calls.tool import (
     text_of,
 )
 from hookline.translate.values import get
-from hookline.wire.events import HookEventName
 
 T = TypeVar("T")
-_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
 _STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
 # The attribute that tells the SDK that a text replaces an output with a schema.
 _STANDS_IN = "_function_tool_default_failure_handled"
@@ -68,18 +66,16 @@ async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> Non
         if tool is not None and isinstance(guarded, GuardedFunction) and guarded.may_be_asked:
             given = read_arguments(get(item, "arguments"))
             pending.append((tool, guarded, get(item, "call_id"), given))
-    gates = await asyncio.gather(
+    steps = await asyncio.gather(
         *(guarded.open(given, call_id) for _, guarded, call_id, given in pending)
     )
     asked: set[int] = set()
-    for (tool, guarded, call_id, given), gate in zip(pending, gates, strict=True):
-        run.gates[key_call(call_id, guarded.name, given)] = gate
-        if run.is_deferred(gate):
-            run.note_question(call_id, gate, given)
+    for (tool, guarded, call_id, _), step in zip(pending, steps, strict=True):
+        run.calls[step.key] = step
+        if step.question is not None:
+            run.note_question(call_id, step)
             asked.add(id(tool))
-        elif gate.refusal is not None and gate.refusal.stop_reason is not None:
-            run.end(gate.refusal.stop_reason)
-        elif gate.refusal is not None and guarded.tool.needs_approval is not False:
+        elif step.refusal is not None and guarded.tool.needs_approval is not False:
             # The user must not be asked about a call that does not run.
             asked.add(id(tool))
     for tool, guarded, _, _ in pending:
@@ -118,70 +114,56 @@ class GuardedFunction:
 
     async def open(
         self, given: ToolInput, call_id: str, answered: Mapping[str, Any] | None = None
-    ) -> ToolGate:
+    ) -> ToolStep:
         """Fire BeforeTool, unless hooks have answered already."""
         binding = self.tool._mcp_tool_binding
         server = binding and {"server_name": binding[0], "tool_name": binding[1]}
-        return await self._run.open_gate(
+        step = self._run.make_step(
             self.name,
             given,
+            call_id=call_id,
             mcp_context=server or None,
             read=read_output,
-            answered=answered,
-            call_id=call_id,
+            defers=True,
         )
+        return await self._run.open_step(step, answered=answered)
 
     async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
         run = self._run
         run.check_runner()
-        hindrance = run.find_hindrance(self.name)
-        if hindrance is not None:
-            return self._put_text(ctx, hindrance)
         given = read_arguments(arguments)
-        gate = run.gates.pop(key_call(ctx.tool_call_id, self.name, given), None)
+        step = run.calls.pop(key_call(ctx.tool_call_id, self.name, given), None)
         answered = run.find_answer(self.name, given)
-        if gate is None and answered is None and run.face.may_skip(*_EVENTS, target=self.name):
+        if step is None and answered is None and run.may_skip_tool(self.name):
             return await self._invoke(self.tool, ctx, arguments)
         await run.begin(goes_on=False)
         if _is_continued(ctx):
             # Hooks let it run before, and then the run of its agent was interrupted.
-            gate = await self.open(given, ctx.tool_call_id, {})
-        elif gate is None:
-            gate = await self.open(given, ctx.tool_call_id, answered)
-        if gate.refusal is not None:
-            if gate.refusal.stop_reason is not None:
-                run.end(gate.refusal.stop_reason)
-            return self._put_text(ctx, text_of(gate.refusal.llm_content))
-        if run.is_deferred(gate) and not is_approved(ctx, self.tool):
-            said = gate.before.reason or ""
-            return self._put_text(ctx, f"{said} ({NOBODY_TO_ASK})")
-        return await self._run_tool(ctx, gate, arguments)
+            step = await self.open(given, ctx.tool_call_id, {})
+        elif step is None or run.is_ended:
+            step = await self.open(given, ctx.tool_call_id, answered)
+        if step.refusal is not None:
+            return self._put_text(ctx, step.refusal.text)
+        if step.question is not None and not is_approved(ctx, self.tool):
+            return self._put_text(ctx, f"{step.question.reason} ({NOBODY_TO_ASK})")
+        return await self._run_tool(ctx, step, arguments)
 
-    async def _run_tool(self, ctx: ToolContext[Any], gate: ToolGate, arguments: str) -> Any:
-        run, errors = self._run, list[Exception]()
-        if gate.is_rewritten:
-            arguments = text_of(gate.input)
+    async def _run_tool(self, ctx: ToolContext[Any], step: ToolStep, arguments: str) -> Any:
+        errors = list[Exception]()
+        if step.is_rewritten:
+            arguments = text_of(step.input)
         try:
             value = await self._invoke(_note_errors(self.tool, errors), ctx, arguments)
         except Exception as error:
-            outcome = await gate.finish(error=error)
-            run.note_outcome(outcome)
-            if outcome.replaced:
-                run.face.warn(
-                    f"hooks rejected the result of {self.name} or stopped the run after it, but it "
-                    f"raised, and the caller gets the exception: {outcome.text}"
-                )
+            await step.fail(error)
             raise
         if _is_continued(ctx):
             return value
-        if errors:
-            outcome = await gate.finish(error=errors[-1])
-        else:
-            outcome = await gate.finish(result=value)
-        outcome = await gate.follow(
-            outcome, partial(self._find_tool, ctx), confirm=run.guard.confirm
+        outcome = await step.close(
+            result=None if errors else value,
+            error=errors[-1] if errors else None,
+            find_tool=partial(self._find_tool, ctx),
         )
-        run.note_outcome(outcome)
         if errors and not outcome.replaced and not outcome.followed:
             # The tool decides what the model reads of an error.
             added = outcome.added
@@ -200,18 +182,18 @@ class GuardedFunction:
         self, ctx: RunContextWrapper[Any], params: dict[str, Any], call_id: str
     ) -> bool:
         run, key = self._run, key_call(call_id, self.name, params)
-        gate = run.gates.get(key)
+        step = run.calls.get(key)
         # Hooks have seen the calls from before the run was interrupted.
         is_new = run.has_called or not run.is_resumed
-        if gate is None and is_new and run.find_hindrance(self.name) is None:
-            gate = run.gates[key] = await self.open(params, call_id)
-        if gate is not None:
-            if gate.refusal is not None:
+        if step is None and is_new and run.find_refusal(self.name) is None:
+            step = run.calls[key] = await self.open(params, call_id)
+        if step is not None:
+            if step.refusal is not None:
                 return False
-            if run.is_deferred(gate):
-                run.note_question(call_id, gate, params)
+            if step.question is not None:
+                run.note_question(call_id, step)
                 return True
-            params = gate.input
+            params = step.input
         return await ask_policy(self.tool.needs_approval, ctx, params, call_id)
 
     def _put_text(self, ctx: ToolContext[Any], result: Any) -> Any:

@@ -1,6 +1,6 @@
 """Hooks in an agent of Pydantic AI: ``Agent(model, capabilities=[HooklineCapability()])``."""
 
-from hookline.adapters.gates import check_version
+from hookline.adapters.conversations import check_version
 
 # Before the imports that would fail with a message of their own. pydantic-ai brings the slim one.
 check_version("pydantic-ai-slim", "pydantic-ai", "2.66", "3")

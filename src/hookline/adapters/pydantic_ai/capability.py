@@ -7,8 +7,7 @@ place, so that the framework makes the result.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from inspect import isawaitable
-from typing import Any, TypeAlias, get_args
+from typing import Any, NamedTuple, Self, TypeAlias, get_args
 
 from pydantic import ValidationError
 from pydantic_ai import CallToolsNode, PendingModelResponse, RunContext, UserPromptNode
@@ -24,7 +23,6 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelResponse,
     TextContent,
     ToolCallPart,
     ToolReturnPart,
@@ -32,6 +30,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.tools import (
+    AgentDepsT,
     DeferredToolRequests,
     DeferredToolResults,
     ToolDefinition,
@@ -40,53 +39,30 @@ from pydantic_ai.tools import (
 from pydantic_core import from_json, to_json
 from pydantic_graph import End
 
-from hookline.adapters.gates import (
-    CallKey,
-    Conversation,
-    Conversations,
-    Given,
-    ModelGate,
-    ToolGate,
-    TurnGate,
-    announce_question,
-    complete,
-    describe_refused_call,
-    key_call,
-)
-from hookline.adapters.pydantic_ai.model import GuardedModel
-from hookline.adapters.pydantic_ai.outputs import put_outputs, show_outputs
+from hookline.adapters.conversations import Conversations, Given
+from hookline.adapters.pydantic_ai.model import GuardedModel, ModelCalls
 from hookline.adapters.pydantic_ai.results import apply_outcome, read_result
-from hookline.calls.tool import (
-    NOBODY_TO_ASK,
-    Confirm,
-    ConfirmationRequest,
-    Execute,
-    ToolInput,
-    text_of,
+from hookline.adapters.steps import (
+    TOOL_EVENTS,
+    CallKey,
+    RunState,
+    ToolStep,
+    complete,
+    key_call,
+    outer_run,
 )
-from hookline.errors import BlockedByHook, HooklineError, StoppedByHook, describe
-from hookline.hooks import Face
-from hookline.translate.pydantic_ai import PydanticAICall, PydanticAITranslator
+from hookline.calls.tool import NOBODY_TO_ASK, Confirm, Execute, ToolInput, text_of
 from hookline.wire.events import HookEventName, SessionStartSource
 
-SessionId: TypeAlias = Callable[[RunContext[Any]], str | None]
 RawArgs: TypeAlias = str | dict[str, Any]
 
-_MODEL_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
-)
 # Exceptions of a tool that the model reads; the run goes on.
 _FOR_MODEL = (ToolRetryError, ToolFailedError, ModelRetry, ToolFailed)
-# Output modes in which a text can be the final answer.
-_TEXT_MODES = ("text", "tool", "tool_or_text")
 _MARK = {"source": "hookline"}
-_TRANSLATOR = PydanticAITranslator()
 
 
-class HooklineCapability(AbstractCapability[Any]):
-    """The hooks of an agent.
+class HooklineCapability(AbstractCapability[AgentDepsT]):
+    """The hooks of an agent, whatever its dependencies.
 
     ``hooks`` is a ``Hooks``, a ``hooks.session(id)``, a directory whose settings are loaded, or
     nothing for the working directory's. A session is a conversation of Pydantic AI's: runs that go
@@ -102,7 +78,7 @@ class HooklineCapability(AbstractCapability[Any]):
         self,
         hooks: Given = None,
         *,
-        session_id: SessionId | None = None,
+        session_id: Callable[[RunContext[AgentDepsT]], str | None] | None = None,
         confirm: Confirm | None = None,
         defer: bool | None = None,
     ) -> None:
@@ -115,52 +91,50 @@ class HooklineCapability(AbstractCapability[Any]):
         """Ask for the innermost position, nearest to the model and the tools."""
         return CapabilityOrdering(position="innermost")
 
-    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
         """Return the hooks of one run, in its session."""
         name = ctx.conversation_id if self._session_id is None else self._session_id(ctx)
-        return _HookedRun(self, self._conversations.of(name))
+        conversation = self._conversations.of(name)
+        run = RunState(
+            conversation,
+            outer=outer_run(conversation),
+            agent=(ctx.agent and ctx.agent.name) or "agent",
+            agent_id=ctx.run_id,
+            turn_id=ctx.run_id,
+        )
+        return _HookedRun(run, self._confirm, self._defer)
 
     def close(self) -> None:
         """End the sessions: SessionEnd is fired for each. May be called again."""
         complete(self._conversations.end_all(blocking=True))
 
-    def __enter__(self) -> "HooklineCapability":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> "HooklineCapability":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
         await self._conversations.end_all(blocking=False)
 
 
-class _HookedRun(HooklineCapability):
-    """One run: its turn, the tool calls under way, and whether hooks have ended it."""
+class _HookedRun(HooklineCapability[Any]):
+    """The hooks of one run: its turn, its model calls, and the tool calls under way."""
 
-    def __init__(self, parent: HooklineCapability, conversation: Conversation) -> None:
-        self._confirm = parent._confirm
-        self._defer = parent._defer
-        self._conversation = conversation
-        self.face: Face = conversation.face
-        self._turn: TurnGate | None = None
-        # Why hooks refused the prompt, and why they stopped the run.
-        self._refusal: str | None = None
-        self._stop: str | None = None
-        # What to raise if the framework rejects the reply that hooks gave in the model's place.
-        self._end: HooklineError | None = None
-        self._allowed: frozenset[str] | None = None
-        self._gates: dict[CallKey, ToolGate] = {}
-        # The inputs that hooks rewrote.
-        self._rewritten: dict[CallKey, ToolInput] = {}
+    def __init__(self, run: RunState, confirm: Confirm | None, defer: bool | None) -> None:
+        self._run = run
+        self._confirm = confirm
+        self._defer = defer
+        self._models = ModelCalls(run)
         # The tools whose calls are deferred here, and their kind: "external" or "unapproved".
         self._deferred: dict[str, str] = {}
         # The ids of calls that hooks made after another, whose hooks are running already.
         self._following: set[str] = set()
 
-    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         return self
 
     # -- the turn
@@ -176,52 +150,41 @@ class _HookedRun(HooklineCapability):
         if not isinstance(result, End):
             return result
         # The framework has accepted the reply, so a later model call starts afresh.
-        self._end = None
+        self._models.error = None
         output = result.data.output
-        if self._refusal is not None:
+        if self._run.refusal is not None:
             _forget_run(ctx)
-        elif self._turn is not None and not isinstance(
-            output, DeferredToolRequests | PendingModelResponse
-        ):
+        elif not isinstance(output, DeferredToolRequests | PendingModelResponse):
             await self._close_turn(ctx, node, text_of(output))
         return result
 
     async def _open_turn(self, ctx: RunContext[Any], node: UserPromptNode[Any, Any]) -> None:
-        source = SessionStartSource.RESUME if ctx.messages else SessionStartSource.STARTUP
-        await self._conversation.start(self.face, source)
-        prompt = node.user_prompt
-        is_new = prompt is not None
+        run = self._run
+        await run.start(SessionStartSource.RESUME if ctx.messages else SessionStartSource.STARTUP)
+        prompt, is_new = node.user_prompt, True
         if prompt is None:
-            prompt = _find_last_prompt(ctx.messages)
-            is_last = prompt is not None and prompt is _find_last_prompt(ctx.messages[-1:])
+            place = _find_last_prompt(ctx.messages)
+            is_last = place is not None and place.message is ctx.messages[-1]
             is_new = is_last and node.deferred_tool_results is None
-        self._turn = TurnGate(self._conversation, _read_prompt(prompt))
-        if not is_new:
-            # A turn that was interrupted goes on.
-            return
-        start = await self._turn.open(self.face)
-        if start.refusal is not None:
-            self._turn = None
-            if start.stop:
-                self._stop = start.refusal
-            else:
-                self._refusal = start.refusal
-        elif start.texts:
+            if place is not None:
+                prompt = place.content
+            if place is not None and not is_new and not run.is_subagent:
+                # A turn that was interrupted goes on, perhaps in another process.
+                run.turn_id = place.message.run_id or run.turn_id
+        start = await run.open_turn(_read_prompt(prompt), goes_on=not is_new)
+        if start.texts:
             ctx.enqueue(_mark_text(start.texts))
 
     async def _close_turn(self, ctx: RunContext[Any], node: Any, text: str) -> None:
-        assert self._turn is not None
-        end = await self._turn.close(self.face, text)
-        for kept in end.texts:
-            self._conversation.keep(kept)
+        end = await self._run.close_turn(text)
         if end.clear_context:
             ctx.messages.clear()
-        if end.send_back is None or self._stop is not None:
-            return
-        if isinstance(node, CallToolsNode):
+        if end.send_back is None:
+            self._run.is_over = True
+        elif isinstance(node, CallToolsNode):
             ctx.enqueue(end.send_back)
         else:
-            self.face.warn(
+            self._run.face.warn(
                 "AfterAgent hooks sent the turn back, but run_stream cannot go on; use run "
                 f"instead: {end.send_back}"
             )
@@ -231,79 +194,20 @@ class _HookedRun(HooklineCapability):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Add what hooks kept for this request, and remove a refused prompt from the history: at
-        the end of the run it would be too late for a stream, which has copied the history."""
-        if self._refusal is not None:
+        """Remove a refused prompt from the history: at the end of the run it would be too late for
+        a stream, which has copied the history."""
+        if self._run.refusal is not None:
             # A prompt that came with the history does not have this run's id yet.
             del ctx.messages[-1:]
             _forget_run(ctx)
-        elif kept := self._conversation.take():
-            ctx.enqueue(_mark_text(kept))
         return request_context
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         """Return the model behind hooks, None if no hook applies to it."""
-        is_over = self._stop is not None or self._refusal is not None or self._end is not None
-        if is_over or not self.face.may_skip(*_MODEL_EVENTS):
-            return GuardedModel(model, self)
-        self._allowed = None
-        return None
-
-    async def open_model(self, call: PydanticAICall) -> "ModelGate | ModelResponse":
-        """Return the gate of a call that may be made, or the reply in its place."""
-        if self._end is not None:
-            # The framework rejected the reply that hooks gave.
-            raise self._end
-        if self._refusal is not None:
-            return self._reply(call, self._refusal, BlockedByHook("the turn", self._refusal))
-        if self._stop is not None:
-            return self._reply(call, self._stop, StoppedByHook(self._stop))
-        gate = await self.face.model_gate(call)
-        self._allowed = gate.allowed
-        outcome = gate.outcome
-        if outcome is None:
-            return gate
-        if outcome.message:
-            self._conversation.keep(f"[System] {outcome.message}")
-        reason = outcome.reason or ""
-        end: HooklineError = BlockedByHook("the model call", reason)
-        if outcome.stop is not None:
-            self._stop = outcome.stop
-            end = StoppedByHook(outcome.stop)
-        return self._reply(call, outcome.response, end)
-
-    async def close_model(
-        self, gate: ModelGate, response: ModelResponse, call: PydanticAICall
-    ) -> ModelResponse:
-        """Return the response as AfterModel hooks leave it."""
-        shown = show_outputs(response, call.parameters)
-        outcome = await gate.finish(shown)
-        if outcome.message:
-            self._conversation.keep(f"[System] {outcome.message}")
-        if outcome.stop is not None:
-            self._stop = outcome.stop
-            reply = self._reply(call, outcome.stop, StoppedByHook(outcome.stop))
-        elif outcome.blocked:
-            end = BlockedByHook("the model's response", outcome.reason or "")
-            reply = self._reply(call, outcome.response, end)
-        else:
-            return put_outputs(outcome.response, shown, response)
-        # The model call used tokens, even if hooks rejected its response.
-        return replace(reply, usage=response.usage, model_name=response.model_name)
-
-    def _reply(
-        self, call: PydanticAICall, said: "str | ModelResponse", end: HooklineError
-    ) -> ModelResponse:
-        """Make a reply that ends the run; raise ``end`` if the run's output cannot be a text."""
-        parameters = call.parameters
-        assert parameters is not None
-        if not parameters.allow_text_output or parameters.output_mode not in _TEXT_MODES:
-            raise end
-        self._end = end
-        reply: ModelResponse = (
-            _TRANSLATOR.empty_response(said, like=call) if isinstance(said, str) else said
-        )
-        return reply
+        if self._models.error is None and self._run.may_skip_model():
+            self._run.allowed = None
+            return None
+        return GuardedModel(model, self._models)
 
     # -- tools
 
@@ -315,14 +219,14 @@ class _HookedRun(HooklineCapability):
         return [self._defer_here(tool) if tool.defer else tool for tool in tool_defs]
 
     def _defer_here(self, tool: ToolDefinition) -> ToolDefinition:
-        may_answer = self.face.may_answer
-        if may_answer(HookEventName.BEFORE_TOOL, tool.name) or may_answer(
+        may_skip = self._run.may_skip
+        if may_skip(HookEventName.BEFORE_TOOL, target=tool.name) and may_skip(
             HookEventName.BEFORE_TOOL_SELECTION
         ):
-            self._deferred[tool.name] = tool.kind
-            return replace(tool, kind="function")
-        self._deferred.pop(tool.name, None)
-        return tool
+            self._deferred.pop(tool.name, None)
+            return tool
+        self._deferred[tool.name] = tool.kind
+        return replace(tool, kind="function")
 
     async def before_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: RawArgs
@@ -331,18 +235,16 @@ class _HookedRun(HooklineCapability):
         if call.tool_call_id in self._following:
             return args
         # Some models reuse the ids of earlier calls.
-        self._gates.pop(_key(call), None)
-        self._rewritten.pop(_key(call), None)
-        self._check_call(call.tool_name)
-        given = self._read_args(call.tool_name, args)
-        if given is None:
+        self._run.calls.pop(_key(call), None)
+        step = await self._open_call(ctx, call, args)
+        if step is None:
             return args
-        gate = await self._open_gate(ctx, call, given)
-        if gate.input is given:
+        self._run.calls[_key(call)] = step
+        if not step.is_rewritten:
             return args
         # A schema may accept JSON less strictly than Python values.
         is_json = isinstance(args, str)
-        return to_json(gate.input, serialize_unknown=True).decode() if is_json else gate.input
+        return to_json(step.input, serialize_unknown=True).decode() if is_json else step.input
 
     async def on_tool_validate_error(
         self,
@@ -355,7 +257,8 @@ class _HookedRun(HooklineCapability):
     ) -> dict[str, Any]:
         """Tell the model that the schema rejects a rewritten input. A retry would not help, since
         hooks would rewrite the input again."""
-        if _key(call) not in self._rewritten:
+        step = self._run.calls.get(_key(call))
+        if step is None or not step.is_rewritten:
             raise error
         raise _refuse_rewritten(call.tool_name, error) from error
 
@@ -368,9 +271,9 @@ class _HookedRun(HooklineCapability):
         args: dict[str, Any],
     ) -> dict[str, Any]:
         """Ask the user if hooks want that, now that the arguments are valid."""
-        gate = self._gates.get(_key(call))
-        if gate is not None and gate.asks and not ctx.tool_call_approved:
-            await self._ask_user(ctx, gate)
+        step = self._run.calls.get(_key(call))
+        if step is not None:
+            await self._ask_user(ctx, step)
         return args
 
     async def wrap_tool_execute(
@@ -383,42 +286,39 @@ class _HookedRun(HooklineCapability):
         handler: Any,
     ) -> Any:
         """Run the tool and fire AfterTool."""
-        name = call.tool_name
         if call.tool_call_id in self._following:
             return await handler(args)
-        gate = self._gates.pop(_key(call), None)
-        self._check_call(name)
-        if gate is None:
-            given = self._read_args(name, args)
-            if given is None:
-                self._defer_call(ctx, call, None)
+        step = self._run.calls.pop(_key(call), None)
+        if step is None:
+            # No hook matches; or another capability skipped the validation, and BeforeTool with
+            # it; or the model's arguments were not an object, but the schema accepted them.
+            step = await self._open_call(ctx, call, args)
+            if step is not None:
+                await self._ask_user(ctx, step)
+                if step.is_rewritten:
+                    args = _validate_rewritten(ctx, call.tool_name, step.input)
+        elif (refusal := self._run.find_refusal(call.tool_name)) is not None:
+            # Another call of the response has stopped the run since.
+            raise ToolFailed(refusal)
+        self._defer_call(ctx, call, step)
+        if step is None:
+            with self._run.inside_tool():
                 return await handler(args)
-            # Another capability skipped the validation, and BeforeTool with it, or the model's
-            # arguments were not an object, but the schema accepted them.
-            gate = await self._open_gate(ctx, call, given)
-            self._gates.pop(_key(call))
-            if gate.asks and not ctx.tool_call_approved:
-                await self._ask_user(ctx, gate)
-            if gate.input is not given:
-                args = _validate_rewritten(ctx, name, gate.input)
-        self._defer_call(ctx, call, gate)
         skip = None
         try:
-            value = await handler(args)
+            with self._run.inside_tool():
+                value = await handler(args)
         except SkipToolExecution as error:
             value, skip = error.result, error
         except ApprovalRequired:
             raise
         except CallDeferred:
-            self._hand_out_rewritten(ctx, call)
+            _hand_out_rewritten(ctx, call, step)
             raise
         except Exception as error:
-            await self._finish_failed(ctx, gate, error)
+            await self._close_failed(ctx, step, error)
             raise
-        outcome = await gate.finish(result=value)
-        outcome = await gate.follow(outcome, self._find_tool(ctx), confirm=self._confirm)
-        if outcome.stop is not None:
-            self._stop = outcome.stop
+        outcome = await step.close(result=value, find_tool=self._find_tool(ctx))
         result = apply_outcome(outcome)
         if skip is not None:
             raise skip if result is value else SkipToolExecution(result)
@@ -428,137 +328,94 @@ class _HookedRun(HooklineCapability):
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
         """Answer all open questions if a call stopped the run."""
-        if self._stop is None:
+        stop = self._run.stop
+        if stop is None:
             return None
         return DeferredToolResults(
-            approvals={call.tool_call_id: ToolDenied(self._stop) for call in requests.approvals},
-            calls={call.tool_call_id: ToolFailed(self._stop) for call in requests.calls},
+            approvals={call.tool_call_id: ToolDenied(stop) for call in requests.approvals},
+            calls={call.tool_call_id: ToolFailed(stop) for call in requests.calls},
         )
 
-    def _check_call(self, name: str) -> None:
-        """Raise ToolFailed for a call that must not run, before its hooks are asked."""
-        end = self._refusal if self._stop is None else self._stop
-        if end is not None:
-            raise ToolFailed(end)
-        if self._allowed is not None and name not in self._allowed:
-            raise ToolFailed(describe_refused_call(name))
-
-    def _read_args(self, name: str, args: RawArgs) -> ToolInput | None:
-        """Return the input for hooks; None if no hook matches, or if it is not an object, which the
-        tool's schema rejects."""
-        may_answer = self.face.may_answer
-        if not may_answer(HookEventName.BEFORE_TOOL, name) and not may_answer(
-            HookEventName.AFTER_TOOL, name
-        ):
-            return None
-        if isinstance(args, str):
-            try:
-                # The framework's own parser, so that both read the same.
-                args = from_json(args or "{}")
-            except ValueError:
+    async def _open_call(
+        self, ctx: RunContext[Any], call: ToolCallPart, args: RawArgs
+    ) -> ToolStep | None:
+        """Fire BeforeTool; return None if no hook matches, or if the input is not an object, which
+        the tool's schema rejects. Raises ToolFailed for a call that hooks refuse."""
+        run, name = self._run, call.tool_name
+        shown: ToolInput | None = None
+        if run.find_refusal(name) is None:
+            shown = None if run.may_skip(*TOOL_EVENTS, target=name) else _read_args(args)
+            if shown is None:
                 return None
-        return args if isinstance(args, dict) else None
-
-    async def _open_gate(
-        self, ctx: RunContext[Any], call: ToolCallPart, given: ToolInput
-    ) -> ToolGate:
-        """Fire BeforeTool; raise ToolFailed for a call that hooks refuse."""
-        gate = await self.face.tool_gate(
-            call.tool_name,
-            given,
-            # A call can be deferred only once its arguments are valid.
-            confirm=lambda _request: True,
-            read=read_result,
+        step = ToolStep(
+            run,
+            name,
+            shown or {},
             call_id=call.tool_call_id,
-            approved=ctx.tool_call_approved,
+            confirm=self._confirm,
+            # The framework can be asked to defer a call only once its arguments are valid.
+            asks_later=True,
+            read=read_result,
         )
-        if gate.refusal is not None:
-            if gate.refusal.stop_reason is not None:
-                self._stop = gate.refusal.stop_reason
-            raise ToolFailed(text_of(gate.refusal.llm_content))
-        self._gates[_key(call)] = gate
-        if gate.input is not given:
-            self._rewritten[_key(call)] = gate.input
-        return gate
+        refused = await step.open(approved=True if ctx.tool_call_approved else None)
+        if refused is not None:
+            raise ToolFailed(refused.text)
+        return step
 
-    async def _ask_user(self, ctx: RunContext[Any], gate: ToolGate) -> None:
-        """Ask the user, now or by deferring the call; raise ToolFailed if nobody can be asked or
-        the answer is no."""
-        reason = gate.before.reason or ""
-        request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
-        if self._deferred.get(gate.name) == "unapproved":
-            # The framework asks about every call of this tool.
-            await announce_question(self.face, request)
+    async def _ask_user(self, ctx: RunContext[Any], step: ToolStep) -> None:
+        """Ask the user about a call if hooks want that, now or by deferring the call; raise
+        ToolFailed if nobody can be asked or the answer is no."""
+        question = step.question
+        if question is None:
             return
-        if self._confirm is not None:
-            await announce_question(self.face, request)
-            try:
-                answer = self._confirm(request)
-                is_confirmed = (await answer if isawaitable(answer) else answer) is True
-            except Exception as error:
-                self.face.warn(f"cannot ask the user about {gate.name}: {describe(error)}")
-                is_confirmed = False
-            if not is_confirmed:
-                raise ToolFailed(f"The user did not allow this call of {gate.name}: {reason}")
+        if self._deferred.get(step.name) == "unapproved":
+            # The framework asks about every call of this tool.
+            await step.announce()
+        elif self._confirm is not None:
+            refused = await step.ask()
+            if refused is not None:
+                raise ToolFailed(refused.text)
         elif self._can_defer(ctx):
-            await announce_question(self.face, request)
-            raise ApprovalRequired(_describe_question(gate))
+            await step.announce()
+            raise ApprovalRequired(_describe_question(step))
         else:
-            raise ToolFailed(f"{reason} ({NOBODY_TO_ASK})")
+            raise ToolFailed(f"{question.reason} ({NOBODY_TO_ASK})")
 
-    def _defer_call(self, ctx: RunContext[Any], call: ToolCallPart, gate: ToolGate | None) -> None:
+    def _defer_call(self, ctx: RunContext[Any], call: ToolCallPart, step: ToolStep | None) -> None:
         """Raise what defers a call, if its tool needs approval or runs elsewhere."""
         kind = self._deferred.get(call.tool_name)
         if kind == "external":
-            self._hand_out_rewritten(ctx, call)
+            _hand_out_rewritten(ctx, call, step)
             raise CallDeferred
         if kind == "unapproved" and not ctx.tool_call_approved:
-            raise ApprovalRequired(None if gate is None else _describe_question(gate))
-
-    def _hand_out_rewritten(self, ctx: RunContext[Any], call: ToolCallPart) -> None:
-        """Put the input that hooks rewrote into a call that runs elsewhere. The framework hands out
-        the call object of the model's response, so that is changed."""
-        key = _key(call)
-        rewritten = self._rewritten.get(key)
-        if rewritten is None:
-            return
-        for message in reversed(ctx.messages):
-            for part in message.parts:
-                if isinstance(part, ToolCallPart) and _key(part) == key:
-                    part.args = rewritten
-                    return
+            raise ApprovalRequired(None if step is None else _describe_question(step))
 
     def _can_defer(self, ctx: RunContext[Any]) -> bool:
         if self._defer is not None:
             return self._defer
         if ctx.agent is not None and _has_deferred(ctx.agent.output_type):
             return True
-        found: list[AbstractCapability[Any]] = []
+        capabilities: list[AbstractCapability[Any]] = []
         if ctx.root_capability is not None:
-            ctx.root_capability.apply(found.append)
+            ctx.root_capability.apply(capabilities.append)
         own = (
             AbstractCapability.handle_deferred_tool_calls,
             _HookedRun.handle_deferred_tool_calls,
         )
-        return any(type(each).handle_deferred_tool_calls not in own for each in found)
+        return any(type(each).handle_deferred_tool_calls not in own for each in capabilities)
 
-    async def _finish_failed(self, ctx: RunContext[Any], gate: ToolGate, error: Exception) -> None:
+    async def _close_failed(self, ctx: RunContext[Any], step: ToolStep, error: Exception) -> None:
         """Fire AfterTool for a tool that raised; raise ToolFailed if hooks replace what the model
         reads."""
+        if not isinstance(error, _FOR_MODEL):
+            await step.fail(error)
+            return
         is_wrapped = isinstance(error, ToolRetryError | ToolFailedError)
         cause = error.__cause__ if is_wrapped and error.__cause__ is not None else error
-        outcome = await gate.finish(error=cause)
-        if outcome.stop is not None:
-            self._stop = outcome.stop
-        if not isinstance(error, _FOR_MODEL):
-            if outcome.replaced:
-                self.face.warn(
-                    f"hooks rejected the result of {gate.name} or stopped the run after it, but "
-                    f"it raised, and the caller gets the exception: {outcome.text}"
-                )
-        elif outcome.replaced:
+        outcome = await step.close(error=cause)
+        if outcome.replaced:
             raise ToolFailed(outcome.text) from error
-        elif outcome.added:
+        if outcome.added:
             ctx.enqueue(outcome.added)
 
     def _find_tool(self, ctx: RunContext[Any]) -> Callable[[str], Execute | None]:
@@ -599,6 +456,17 @@ def _key(call: ToolCallPart) -> CallKey:
     return key_call(call.tool_call_id, call.tool_name, call.args)
 
 
+def _read_args(args: RawArgs) -> ToolInput | None:
+    """Return the input that hooks read, None if it is not an object."""
+    if isinstance(args, str):
+        try:
+            # The framework's own parser, so that both read the same.
+            args = from_json(args or "{}")
+        except ValueError:
+            return None
+    return args if isinstance(args, dict) else None
+
+
 def _validate_rewritten(ctx: RunContext[Any], name: str, rewritten: ToolInput) -> dict[str, Any]:
     """Validate the input that hooks rewrote with the tool's schema; raise ToolFailed if it is
     invalid."""
@@ -620,12 +488,24 @@ def _refuse_rewritten(name: str, error: Exception) -> ToolFailed:
     )
 
 
-def _describe_question(gate: ToolGate) -> dict[str, Any]:
+def _hand_out_rewritten(ctx: RunContext[Any], call: ToolCallPart, step: ToolStep | None) -> None:
+    """Put the input that hooks rewrote into a call that runs elsewhere. The framework hands out
+    the call object of the model's response, so that is changed."""
+    if step is None or not step.is_rewritten:
+        return
+    key = _key(call)
+    for message in reversed(ctx.messages):
+        for part in message.parts:
+            if isinstance(part, ToolCallPart) and _key(part) == key:
+                part.args = step.input
+                return
+
+
+def _describe_question(step: ToolStep) -> dict[str, Any]:
     """Return the metadata of a deferred call, for the person who approves it."""
-    before = gate.before
-    reason = before.reason if gate.asks else None
-    asked = {"reason": reason, "message": before.message, "tool_input": gate.input}
-    return {name: value for name, value in asked.items() if value}
+    reason = None if step.question is None else step.question.reason
+    fields = {"reason": reason, "message": step.gate.before.message, "tool_input": step.input}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _forget_run(ctx: RunContext[Any]) -> None:
@@ -644,7 +524,14 @@ def _mark_text(texts: Sequence[str]) -> TextContent:
     return TextContent("\n\n".join(texts), metadata=_MARK)
 
 
-def _find_last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] | None:
+class _LastPrompt(NamedTuple):
+    """The user's last prompt in a history, and its message."""
+
+    message: ModelMessage
+    content: str | Sequence[Any]
+
+
+def _find_last_prompt(messages: Sequence[ModelMessage]) -> _LastPrompt | None:
     """Return the user's last prompt in a history that a run continues."""
     for message in reversed(messages):
         # Text beside a tool's result comes from the tool.
@@ -652,7 +539,7 @@ def _find_last_prompt(messages: Sequence[ModelMessage]) -> str | Sequence[Any] |
             continue
         for part in reversed(message.parts):
             if isinstance(part, UserPromptPart) and not _is_marked(part.content):
-                return part.content
+                return _LastPrompt(message, part.content)
     return None
 
 

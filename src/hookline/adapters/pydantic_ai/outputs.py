@@ -7,7 +7,7 @@ from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, Too
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_core import from_json
 
-from hookline.adapters.gates import split_json
+from hookline.adapters.steps import split_json
 from hookline.errors import BlockedByHook
 
 

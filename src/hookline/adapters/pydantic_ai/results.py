@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai.messages import TextContent, ToolReturn, is_multi_modal_content
 from pydantic_ai.tools import ToolDenied
 
-from hookline.adapters.gates import ToolOutcome
+from hookline.adapters.steps import ToolOutcome
 from hookline.calls.tool import ToolResult, as_tool_result, text_of
 
 

@@ -22,7 +22,7 @@ Read: TypeAlias = Callable[..., int]
 
 
 @pytest.fixture(scope="session")
-def interpreter(ground: object) -> Iterator[Interpreter]:
+def interpreter(ground: object) -> Iterator[Interpreter]:  # noqa: ARG001  # it is made first
     with open_interpreter(["asyncio", "hookline.hooks", "hookline.agent"]) as opened:
         yield opened
 

@@ -23,7 +23,7 @@ NEEDING = [
 
 
 @pytest.fixture(scope="session")
-def interpreter(ground: object) -> Iterator[Interpreter]:
+def interpreter(ground: object) -> Iterator[Interpreter]:  # noqa: ARG001  # it is made first
     with open_interpreter(["asyncio", "hookline.hooks"]) as opened:
         yield opened
 

@@ -38,7 +38,10 @@ from hookline import DebugLogger, Hooks
 _MORE = 50
 # Tool calls of a turn, each followed by a model call.
 ROUNDS = 8
-_FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "adk", "genai", "claude_agent")
+_FRAMEWORKS = (
+    *("langchain", "openai_agents", "pydantic_ai", "adk", "genai", "claude_agent"),
+    "strands",
+)
 _WITHOUT = "the same without hookline"
 
 

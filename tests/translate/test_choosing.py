@@ -151,7 +151,9 @@ def test_every_translator_that_needs_no_framework_loads_once() -> None:
         ({"type": "message", "content": []}, "AnthropicStreams"),
         ({"choices": []}, "ChatStreams"),
         ({"type": "ping"}, "NoneType"),
-        ({"candidates": []}, "NoneType"),
+        ({"candidates": []}, "GenAIStreams"),
+        ({"candidates": [{"content": {"parts": [{"text": "a"}]}}]}, "GenAIStreams"),
+        ({"candidates": [{"content": {"parts": ["hooks' own form"]}}]}, "NoneType"),
     ],
     ids=str,
 )

@@ -43,6 +43,7 @@ _GROUPS = (
         "`wrap` is for a function, the others for a loop that calls tools by name.",
         (
             *("Hooks.wrap", "Hooks.call_tool", "Hooks.run_tool", "Hooks.tool_gate"),
+            "Hooks.resume_gate",
             *("ToolGate", "ToolResult", "ToolError", "Deferred"),
         ),
     ),
@@ -149,6 +150,7 @@ _GUIDES = {
     "openai_agents": "openai-agents.md",
     "adk": "adk.md",
     "claude_agent": "claude-agent.md",
+    "strands": "strands.md",
     "genai": "genai.md",
 }
 

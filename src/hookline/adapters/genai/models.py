@@ -66,7 +66,7 @@ class Call(RunState):
     ) -> None:
         super().__init__(
             conversation,
-            outer=outer_run(),
+            outer=outer_run(conversation),
             agent=model,
             turn_id=turn_id,
             blocking=blocking,

@@ -485,7 +485,13 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
     reader.refuse_problems()
     call = getattr(function, "__call__", None)  # noqa: B004
     is_async = iscoroutinefunction(function) or iscoroutinefunction(call)
-    return RuntimeHook(**msgspec.structs.asdict(common), function=function, is_async=is_async)
+    inline = bool(config.get("inline"))
+    if inline and is_async:
+        raise InvalidHookError(
+            "inline is for plain functions; an async one runs in its caller's event loop anyway"
+        )
+    named = {"function": function, "is_async": is_async, "inline": inline}
+    return RuntimeHook(**msgspec.structs.asdict(common), **named)
 
 
 def make_entry(

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -121,20 +122,22 @@ async def test_a_handoff_to_an_agent_that_is_made_anew_each_time_is_hooked_and_l
     None
 ):
     hooks = no_tools(Hooks())
-    model = script()
-    base = clerk(model, name="other")
+    model = script(*[call("go"), call("shell", command="ls"), "Done."] * 3)
+    base, made = clerk(model, name="other"), list[weakref.ref[Agent[Any]]]()
 
     async def invoke(_ctx: Any, _json: str) -> Agent[Any]:
-        return base.clone(instructions="Anew.")
+        agent = base.clone(instructions="Anew.")
+        made.append(weakref.ref(agent))
+        return agent
 
     lazy: Any = Handoff("go", "", {}, invoke, "other")
     agent = hooked(clerk(model, handoffs=[lazy]), hooks)
     for _ in range(3):
-        model.extend([*script(call("go"), call("shell", command="ls"), "Done.")._steps])
         await Runner.run(agent, "Go on.")
         assert "not here" in results(model)
     gc.collect()
-    assert len(type(agent)._hookline._hooked) <= 2  # type: ignore[attr-defined]
+    assert len(made) == 3
+    assert all(ref() is None for ref in made)
 
 
 @each_play

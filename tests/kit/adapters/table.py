@@ -52,7 +52,7 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     def limit_of(self, scenario: Scenario) -> Limit:
         """The limit declared for a cell."""
         if scenario.delegates and not self.delegates:
-            return Limit("–", why="no tool runs another agent")
+            return Limit("–", why="the table has no agent here that a tool runs")
         limits = self.limits
         return limits.get(scenario.cell) or limits.get(scenario.row) or Limit("✓")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain.agents.middleware import (
     AgentMiddleware,
+    AgentState,
     ModelRequest,
     SummarizationMiddleware,
     ToolCallRequest,
@@ -26,7 +27,7 @@ from hookline.hooks import Face
 from hookline.wire.events import SessionStartSource
 
 
-class HooklineMiddleware(AgentMiddleware[HookedState, Any, Any]):
+class HooklineMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Runs hooks on the turns, model calls and tool calls of an agent, each conversation under
     its ``thread_id``.
 
@@ -62,16 +63,16 @@ class HooklineMiddleware(AgentMiddleware[HookedState, Any, Any]):
         await self._conversations.end_all(blocking=False)
 
     @hook_config(can_jump_to=["end"])
-    def before_agent(self, state: HookedState, runtime: Runtime[Any]) -> Update | None:
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
         return complete(self._begin_turn(state, blocking=True))
 
     @hook_config(can_jump_to=["end"])
-    async def abefore_agent(self, state: HookedState, runtime: Runtime[Any]) -> Update | None:
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire SessionStart and BeforeAgent."""
         return await self._begin_turn(state, blocking=False)
 
-    async def _begin_turn(self, state: HookedState, *, blocking: bool) -> Update | None:
+    async def _begin_turn(self, state: AgentState[Any], *, blocking: bool) -> Update | None:
         conversation, prompt = self.find_conversation(), read_prompt(state)
         run_id = make_turn_id() if prompt else None
         run = Run(conversation, state, blocking=blocking, run_id=run_id)
@@ -81,12 +82,12 @@ class HooklineMiddleware(AgentMiddleware[HookedState, Any, Any]):
         return {**(update or {}), RUN_ID: run_id}
 
     @hook_config(can_jump_to=["model"])
-    def after_agent(self, state: HookedState, runtime: Runtime[Any]) -> Update | None:
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
         return complete(end_turn(self._find_run(state, blocking=True), state))
 
     @hook_config(can_jump_to=["model"])
-    async def aafter_agent(self, state: HookedState, runtime: Runtime[Any]) -> Update | None:
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Fire AfterAgent, and send the agent back where hooks want it."""
         return await end_turn(self._find_run(state, blocking=False), state)
 

@@ -36,7 +36,7 @@ class Run(RunState):
         run_id: str | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        outer, run_id = outer_run(), run_id or _find_run_id(state)
+        outer, run_id = outer_run(conversation), run_id or _find_run_id(state)
         name = _find_agent_name(config)
         if outer is not None and outer.agent.name == name:
             # An agent without a name runs under the name of the agent whose tool runs it.

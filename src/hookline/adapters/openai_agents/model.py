@@ -83,7 +83,7 @@ class HookedModel(Model):
             return response if kept is shown else replace(response, output=kept.output)
 
     async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
-        """Stream the model's response, as it comes if there is no AfterModel hook."""
+        """Stream the model's response, as it comes if no AfterModel hook can change it."""
         arguments = _read_arguments(*given, **more)
         call = ModelCall.of(current_run(), self, arguments)
         if call is None:
@@ -101,17 +101,21 @@ class HookedModel(Model):
             held: list[Any] = []
             done: list[Any] = []
             end = None
-            async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
-                async for event in stream:
-                    if get(event, "type") == "response.output_item.done":
-                        done.append(get(event, "item"))
-                    if isinstance(event, ResponseCompletedEvent):
-                        end = event
-                        held.append(event)
-                    elif call.holds_back:
-                        held.append(event)
-                    else:
-                        yield event
+            try:
+                async with aclosing(_open_stream(self.wrapped, call.arguments)) as stream:
+                    async for event in stream:
+                        if get(event, "type") == "response.output_item.done":
+                            done.append(get(event, "item"))
+                        if isinstance(event, ResponseCompletedEvent):
+                            end = event
+                            held.append(event)
+                        elif call.holds_back:
+                            held.append(event)
+                        else:
+                            yield event
+            finally:
+                if end is None:
+                    await call.abandon()
             if end is None:
                 # The response is incomplete, so none of it may be shown.
                 for event in filter(_is_broken, held):
@@ -311,6 +315,11 @@ class ModelCall:
             decision = sent_back
         self._go_on(decision)
         return None
+
+    async def abandon(self) -> None:
+        """Say that hooks do not get what has passed of a stream that broke or was closed."""
+        if not self.holds_back:
+            await self._step.observe(None)
 
     async def _open_turn(self) -> None:
         run, prompt = self._run, read_prompt(self._given["input"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from agents import Agent
 
+from hookline.adapters.conversations import Conversation
 from hookline.adapters.openai_agents.items import Mark
 from hookline.adapters.steps import RunState, ToolStep, find_record, make_turn_id, outer_run
 from hookline.calls.tool import ToolInput
@@ -82,7 +83,8 @@ class Run(RunState):
 
     def __init__(self, guard: "Guard", agent: str, facts: Facts | None) -> None:
         self.guard = guard
-        self._agent_name, self._outer = agent, outer_run()
+        self._agent_name = agent
+        self._outer = outer_run(Conversation(guard.conversations.hooks))
         # Whether the model was called since the run began here.
         self.has_called = False
         # What hooks put into the conversation, and how many items stand before it.
@@ -132,9 +134,8 @@ class Run(RunState):
 
     def end(self, reason: str) -> None:
         super().end(reason)
-        root = self.root
-        if isinstance(root, Run) and root.facts is not None:
-            root.facts.stop = reason
+        if self.root is self and self.facts is not None:
+            self.facts.stop = reason
 
     def make_step(self, name: str, tool_input: ToolInput, **options: Any) -> ToolStep:
         """Make the step of a tool call. With ``confirm`` the user is asked at once; else the SDK

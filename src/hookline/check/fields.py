@@ -405,10 +405,8 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
                     site.hook.name for site in checked.hooks if may_disable(file.source, site.hook)
                 }
                 one, rule = only_one(name, hook_names), "disabled-unknown"
-                what, remedy = (
-                    f"no hook is called {name!r}",
-                    ask_which(name, hook_names) or "remove it",
-                )
+                what = f"no hook is called {name!r}"
+                remedy = ask_which(name, hook_names) or "remove it"
                 if file.source is HookSource.PROJECT:
                     fixes = file.replace_value(path, one) if one else ()
                 else:

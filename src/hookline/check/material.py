@@ -245,11 +245,8 @@ def read(
                 of_plugin = msgspec.structs.replace(of_plugin, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
     read_paths = {file.path for file in sources.files}
-    unread = (
-        ()
-        if content.foreign is False
-        else (f.path for f in claude_files if f.path not in read_paths)
-    )
+    is_refused = content.foreign is False
+    unread = (f.path for f in claude_files if not is_refused and f.path not in read_paths)
     return Checked(
         files=tuple(checked),
         hooks=tuple(_find_sites(checked, settings.entries)),

@@ -129,6 +129,8 @@ def _event(meaning: str) -> Meta:
 class HooksSection(Section, frozen=True, kw_only=True):
     """The hooks of each event, and which of them run."""
 
+    spoken: ClassVar[str] = "hooks"
+
     before_tool: Annotated[
         list[Definition],
         _event("Hooks before a tool runs: they may block it, change its input, or ask the user."),
@@ -267,6 +269,8 @@ class HooksConfig(Section, frozen=True, kw_only=True):
 class HooklineSection(Section, frozen=True, kw_only=True):
     """What hookline does beside running hooks."""
 
+    spoken: ClassVar[str] = "hookline"
+
     trace: Annotated[
         bool | UnsetType,
         key(
@@ -309,6 +313,7 @@ class ToolsSection(Section, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     """What the agent's tools are in Claude Code, as in hooks.tools; LLxprt Code's settings have a
     switch among them."""
 
+    spoken: ClassVar[str] = "tools"
     is_shared: ClassVar[bool] = True
 
     enable_hooks: Annotated[

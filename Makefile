@@ -23,9 +23,11 @@ TYPES := .venv-types
 LOWEST := .venv-lowest
 # -qq: errors only. The pins hold for what builds the package too, as nothing is built in isolation.
 PIP_FLAGS := -m pip --disable-pip-version-check install -qq -c
-# The suite starts the command thousands of times, and where PYTHONDONTWRITEBYTECODE is set each of
-# them would compile it anew.
+# The suite starts the command thousands of times, and each worker reads all tests: compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILE := python -m compileall -q -j 0 src
+ROOMS := $(filter-out $(TOOLS) tests/__pycache__ tests/adapters tests/browser,$(patsubst %/,%,$(sort $(wildcard tests/*/ tests/test_*.py))))
+COLLECT := $(BIN)/python -m pytest -qq --co > /dev/null
 PIP := $(BIN)/python $(PIP_FLAGS) constraints.txt
 PIP_ADAPTERS := $(ADAPTERS)/bin/python $(PIP_FLAGS) constraints-adapters.txt
 PIP_DOCS := $(DOCS)/bin/python $(PIP_FLAGS) constraints-docs.txt
@@ -41,6 +43,8 @@ demo: $(VENV)/.run  ## an agent session with real hooks in a scratch project
 
 test: $(VENV)/.dev  ## the suite; "make check" looks at the code
 	$(BIN)/$(COMPILE)
+	@test -d tests/wire/__pycache__ || { \
+	  $(COLLECT) $(wordlist 1,15,$(ROOMS)) & $(COLLECT) $(wordlist 16,99,$(ROOMS)); wait; }
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests $(TOOLS:%=--ignore=%) --ignore=$(ATTACKS)
 
 test-attacks: $(VENV)/.dev  ## reviews, guards and readers, attacked; property tests with many examples

@@ -32,13 +32,16 @@ from benchmarks.sampling import (
     calling,
     measure,
 )
-from hookline import Hooks
+from hookline import DebugLogger, Hooks
 
 # Microseconds that a tool call and a model call may each take more if no hook matches.
 _MORE = 50
 # Tool calls of a turn, each followed by a model call.
 ROUNDS = 8
-_FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "adk", "genai", "claude_agent")
+_FRAMEWORKS = (
+    *("langchain", "openai_agents", "pydantic_ai", "adk", "genai", "claude_agent"),
+    "strands",
+)
 _WITHOUT = "the same without hookline"
 
 
@@ -51,6 +54,10 @@ def plain(loop: Loop) -> Group:
     wrapped = calling(none.wrap(_shell), "ls")
     wrapped_async = awaiting(loop, none.wrap(_shell_async), "ls")
     hooked = calling(tool_hook.wrap(_shell), "ls")
+    inline = Hooks()
+    inline.on("BeforeTool", inline=True)(lambda _event: {"decision": "allow"})
+    stream = Workload(_WITHOUT, calling(_read_first, _stream))
+    observed = partial(_make_observed().sync.model_call, _stream, **_REQUEST, stream=True)
     model_call, hooked_model_call = (
         calling(partial(hooks.sync.model_call, _create, **_REQUEST)) for hooks in (none, model_hook)
     )
@@ -64,10 +71,35 @@ def plain(loop: Loop) -> Group:
             line("a wrapped function, no match", wrapped, shell),
             line("a wrapped async function, no match", wrapped_async, shell_async),
             line("a wrapped function, one in-process hook", hooked, shell, None),
+            line(
+                "a wrapped function, one inline hook", calling(inline.wrap(_shell), "ls"), shell, 60
+            ),
             line("hooks.sync.model_call, no match", model_call, create),
             line("hooks.sync.model_call, one in-process hook", hooked_model_call, create, None),
+            line("first chunk of a stream, observed", calling(_read_first, observed), stream, 5000),
         ],
     )
+
+
+def _make_observed() -> Hooks:
+    """Hooks of which one observes responses, and that warn nobody of streams that are left."""
+    hook = {"type": "command", "command": "true", "async": True}
+    return Hooks(
+        hooks={"AfterModel": [{"hooks": [hook]}]},
+        debug_logger=DebugLogger(warn=lambda _message: None),
+    )
+
+
+def _stream(**_request: Any) -> Iterator[dict[str, Any]]:
+    for text in ("hel", "lo"):
+        yield {"choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]}
+
+
+def _read_first(open_stream: Callable[[], Any]) -> Any:
+    stream = open_stream()
+    chunk = next(stream)
+    stream.close()
+    return chunk
 
 
 class Turn(NamedTuple):

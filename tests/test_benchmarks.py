@@ -33,8 +33,10 @@ ADAPTERS = [
     "a wrapped function, no match",
     "a wrapped async function, no match",
     "a wrapped function, one in-process hook",
+    "a wrapped function, one inline hook",
     "hooks.sync.model_call, no match",
     "hooks.sync.model_call, one in-process hook",
+    "first chunk of a stream, observed",
 ]
 BUS = [
     "in-process hook over the in-process bus",

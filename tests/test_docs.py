@@ -22,7 +22,7 @@ Read: TypeAlias = Callable[..., int]
 
 
 @pytest.fixture(scope="session")
-def interpreter(_isolated_run: None) -> Iterator[Interpreter]:
+def interpreter() -> Iterator[Interpreter]:
     with open_interpreter(["asyncio", "hookline.hooks", "hookline.agent"]) as opened:
         yield opened
 

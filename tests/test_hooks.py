@@ -6,6 +6,7 @@ import errno
 import functools
 import inspect
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -742,3 +743,46 @@ async def test_claude_codes_form_is_added_to_events_of_its_name_alone(project: P
     face = Face(replace(hooks.view, original=original))
     assert len((await face.session_start()).results) == 0
     assert len((await face.pre_compress()).results) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "option", "message"),
+    [
+        (Hooks, "work_dir", "Hooks has no option 'work_dir'; did you mean working_dir?"),
+        (Hooks.load, "trustd", "Hooks.load has no option 'trustd'; did you mean trusted?"),
+        (Config, "work_dir", "Config has no option 'work_dir'; did you mean working_dir?"),
+        (Config.load, "zz", "Config.load has no option 'zz'; its options are directory, "),
+        (functools.partial(Hooks().on, "BeforeTool"), "match", "Hooks.on has no option 'match'; "),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_nearest_one(
+    make: Any, option: str, message: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        make(**{option: "x"})
+
+
+def test_a_matcher_that_is_no_pattern_is_refused_where_it_stands() -> None:
+    with pytest.raises(InvalidHookError, match=r"the matcher of 'hook on BeforeTool': 'shell\("):
+        Hooks().on("BeforeTool", matcher="shell(")
+
+
+def test_a_hook_is_named_after_its_function_wherever_that_was_made() -> None:
+    def make_guard() -> Any:
+        def guard(_event: Any) -> None: ...
+
+        return guard
+
+    class Rules:
+        def check(self, _event: Any) -> None: ...
+
+        def __call__(self, _event: Any) -> None: ...
+
+    renamed = make_guard()
+    renamed.__name__ = "limit"
+    hooks = Hooks()
+    functions = (make_guard(), Rules().check, Rules(), functools.partial(make_guard()), renamed)
+    for function in functions:
+        hooks.on("BeforeTool")(function)
+    names = ["guard", "Rules.check", "Rules", "guard", "limit"]
+    assert hooks.names_of_hooks(HookEventName.BEFORE_TOOL) == names

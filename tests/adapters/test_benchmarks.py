@@ -16,6 +16,7 @@ TITLES = {
     "pydantic_ai": "Pydantic AI",
     "adk": "ADK",
     "genai": "google-genai",
+    "strands": "Strands",
 }
 HERE = [title for name, title in TITLES.items() if find_spec(f"hookline.adapters.{name}")]
 

@@ -23,7 +23,7 @@ NEEDING = [
 
 
 @pytest.fixture(scope="session")
-def interpreter(_isolated_run: None) -> Iterator[Interpreter]:
+def interpreter() -> Iterator[Interpreter]:
     with open_interpreter(["asyncio", "hookline.hooks"]) as opened:
         yield opened
 

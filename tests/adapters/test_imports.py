@@ -18,6 +18,7 @@ OWN = {
     # Its contents are those of google-genai, which it loads when it needs them.
     "adk": {"google.adk", "google.genai"},
     "claude_agent": {"claude_agent_sdk"},
+    "strands": {"strands"},
     "genai": {"google.genai"},
 }
 FRAMEWORKS = SDKS.union(*OWN.values())

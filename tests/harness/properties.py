@@ -1,10 +1,9 @@
 """Property tests keep nothing in the tree between runs, and in CI draw the same examples."""
 
 import os
-import tempfile
+import sys
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, configuration, settings
 
 from tests.harness import writes
@@ -23,9 +22,9 @@ for profile, count in (("suite", 15), ("long", 100)):
 settings.load_profile("suite")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # Without a database it still keeps tables of characters, by default in the working directory.
-    scratch = tempfile.TemporaryDirectory(prefix="hypothesis-")
-    configuration.set_hypothesis_home_dir(scratch.name)
-    writes.allow(Path(scratch.name))
-    config.add_cleanup(scratch.cleanup)
+def pytest_configure() -> None:
+    # Without a database it still keeps tables of characters and of constants in the code, by
+    # default in the working directory.
+    tables = Path(sys.prefix, "hypothesis")
+    configuration.set_hypothesis_home_dir(tables)
+    writes.allow(tables)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hookline.errors import TranslationError
-from hookline.translate.anthropic_stream import AnthropicStreams
+from hookline.translate.anthropic import AnthropicStreams
 from tests.translate.test_streams import Restriction
 
 Json = dict[str, Any]

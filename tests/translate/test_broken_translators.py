@@ -277,8 +277,8 @@ def keep_text(made: Json, _base: Json) -> Json:
     return {**made, "user": SECRET}
 
 
-def allow_all(made: Json, _base: Json) -> Json:
-    return {**made, "tool_choice": "auto"}
+def allow_all(made: Json, base: Json) -> Json:
+    return {**made, "tools": base["tools"], "tool_choice": "auto"}
 
 
 def forbid_all(made: Json, _base: Json) -> Json:

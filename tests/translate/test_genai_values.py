@@ -10,7 +10,6 @@ from hookline.translate.genai import GenAITranslator, accept_config, read_declar
 from hookline.translate.genai_values import (
     GenerateContentParameters,
     build,
-    changed_fields,
     enum_word,
     field,
     form_of,
@@ -22,7 +21,6 @@ from hookline.translate.genai_values import (
     visible_texts,
     with_fields,
 )
-from hookline.wire.model import LLMConfigChange
 
 genai = GenAITranslator()
 
@@ -98,12 +96,6 @@ def test_a_new_value_has_the_form_that_is_wanted() -> None:
     assert changed == types.GenerateContentConfig(top_k=1, seed=2)
     with pytest.raises(TranslationError, match="google-genai cannot make a GenerateContentConfig"):
         build("typed", "GenerateContentConfig", {"topK": "many"})
-
-
-def test_only_what_differs_from_what_was_shown_is_a_change() -> None:
-    change = LLMConfigChange(temperature=1.0, top_k=3)
-    assert changed_fields({"temperature": 1.0}, change) == {"topK": 3}
-    assert changed_fields(None, change) == {"temperature": 1.0, "topK": 3}
 
 
 def test_a_word_is_a_member_of_the_sdks_enum_in_typed_form_alone() -> None:

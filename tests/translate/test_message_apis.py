@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from hookline.calls.streams import merge_chunks, split_response
+from hookline.errors import TranslationError
 from hookline.translate.choice import AnyTranslator
 from tests.translate.forms import Json, said
 
@@ -352,3 +354,32 @@ def test_an_item_of_openai_that_gets_another_role_has_no_blocks_of_the_old_one()
     wanted = [{"role": "user", "content": "ho"}]
     edited = translator.from_hook_llm_request({"messages": wanted}, request)
     assert edited["input"] == wanted
+
+
+REFUSAL: Json = {"type": "refusal", "refusal": "I will not"}
+
+
+def _make_response(*parts: Json) -> Json:
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [*parts]}
+    # As the SDK has it: the texts, without refusals.
+    text = "".join(part.get("text", "") for part in parts)
+    return {"output": [message], "status": "completed", "output_text": text}
+
+
+def test_a_refusal_of_openai_responses_is_read_and_replaced_with_the_text() -> None:
+    said_first: Json = {"type": "output_text", "text": "So: ", "annotations": []}
+    response = _make_response(said_first, REFUSAL)
+    shown = translator.to_hook_llm_response(response)
+    assert shown["candidates"][0]["content"]["parts"] == ["So: ", "I will not"]
+    for chunks in (split_response(response), split_response(response)[:-2]):
+        assert translator.to_hook_llm_response(merge_chunks(chunks))["text"] == "So: I will not"
+    edited = translator.from_hook_llm_response({"text": "[gone]"}, response)
+    assert edited == _make_response({**said_first, "text": "[gone]"})
+    alone = translator.from_hook_llm_response({"text": "[gone]"}, _make_response(REFUSAL))
+    assert alone == _make_response({**REFUSAL, "refusal": "[gone]"})
+
+
+def test_output_text_that_is_not_in_the_output_is_refused() -> None:
+    response = _make_response(REFUSAL) | {"output_text": "hidden"}
+    with pytest.raises(TranslationError, match="output_text differs"):
+        translator.to_hook_llm_response(response)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from hookline.errors import TranslationError
-from hookline.translate.openai_streams import ChatStreams, ResponsesStreams
+from hookline.translate.openai_chat import ChatStreams
+from hookline.translate.openai_responses import ResponsesStreams
 from tests.translate.test_streams import Restriction, fragment, tell_calls
 
 Json = dict[str, Any]

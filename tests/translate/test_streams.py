@@ -181,3 +181,44 @@ def test_calls_are_told_apart_however_a_server_numbers_and_names_them(
         passing = form.filter_calls(Restriction([allowed["function"]["name"]]))
         left = [each for event in events for each in passing.feed(event)]
         assert form.merge(left)["choices"][0]["message"]["tool_calls"] == [allowed]
+
+
+def _say(*parts: Any, **more: Any) -> dict[str, Any]:
+    """A chunk of Gemini's stream."""
+    return {"candidates": [{"content": {"role": "model", "parts": [*parts]}, **more}]}
+
+
+def _call(**fields: Any) -> dict[str, Any]:
+    return {"functionCall": fields}
+
+
+def test_a_stream_of_gemini_is_merged_for_hooks_and_given_back_as_they_leave_it() -> None:
+    hooks = Hooks()
+
+    @hooks.on("AfterModel")
+    def redact(event: Any) -> Any:
+        text = event["llm_response"]["text"].replace("secret", "[gone]")
+        return {"hookSpecificOutput": {"llm_response": {"text": text}}}
+
+    def stream(*, model: str, contents: str) -> Any:  # noqa: ARG001
+        yield _say({"text": "the sec"})
+        yield _say({"text": "ret"}, _call(name="read", args={}), finishReason="STOP")
+
+    [left] = hooks.sync.model_call(stream, model="m", contents="q")
+    expected = _say({"text": "the [gone]"}, _call(name="read", args={}), finishReason="STOP")
+    assert left == expected
+
+
+def test_calls_are_left_out_of_a_stream_of_gemini_with_the_arguments_that_follow_them() -> None:
+    form = find_stream_form(_say({"text": "a"}))
+    assert form is not None
+    passing = form.filter_calls(Restriction(["read"]))
+    chunks = [
+        _say(_call(name="shell")),
+        _say(_call(partialArgs=[{"stringValue": "rm"}])),
+        _say(finishReason="STOP"),
+    ]
+    left = [each for chunk in chunks for each in passing.feed(chunk)]
+    assert left == [_say(), _say(), _say({"text": "not shell"}, finishReason="STOP")]
+    allowed = _say(_call(name="read"), _call(partialArgs=[]))
+    assert passing.feed(allowed) == [allowed]

@@ -68,15 +68,18 @@ def test_what_is_no_tool_config_is_refused() -> None:
 
 
 @in_both_forms
-def test_the_names_of_declared_functions_are_listed_in_order(form: Form) -> None:
-    tools = [*TOOLS, {"googleSearch": {}}]
+def test_the_names_of_declared_tools_are_listed_in_order(form: Form) -> None:
+    """Gemini's own tools have the names of their fields, so that hooks can allow them."""
+    tools = [*TOOLS, {"googleSearch": {}, "codeExecution": {}}, TOOLS[0]]
     request = form.request({"model": "m", "contents": "q", "config": {"tools": tools}})
-    assert translator.tool_names(request) == ["fs_read", "fs_write"]
+    assert translator.tool_names(request) == [
+        *("fs_read", "fs_write", "google_search", "code_execution")
+    ]
 
 
 @in_both_forms
-@pytest.mark.parametrize("config", [None, {}, {"tools": []}, {"tools": [{"googleSearch": {}}]}])
-def test_a_request_that_declares_no_functions_has_no_tool_names(form: Form, config: Any) -> None:
+@pytest.mark.parametrize("config", [None, {}, {"tools": []}, {"tools": [{}]}])
+def test_a_request_that_declares_no_tools_has_no_tool_names(form: Form, config: Any) -> None:
     request = form.request({"model": "m", "contents": "q", "config": config})
     assert translator.tool_names(request) is None
 
@@ -84,7 +87,31 @@ def test_a_request_that_declares_no_functions_has_no_tool_names(form: Form, conf
 def test_python_functions_are_tools_by_their_name() -> None:
     search = types.Tool(google_search=types.GoogleSearch())
     config = types.GenerateContentConfig(tools=[len, search])
-    assert translator.tool_names(GenerateContentParameters("m", "q", config)) == ["len"]
+    request = GenerateContentParameters("m", "q", config)
+    assert translator.tool_names(request) == ["len", "google_search"]
+
+
+@in_both_forms
+def test_tools_that_hooks_take_away_leave_the_request(form: Form) -> None:
+    searches: Any = {"googleSearch": {}, "functionDeclarations": [{"name": "db_query"}]}
+    config = {"tools": [*TOOLS, searches, {"codeExecution": {}}], "temperature": 0.5}
+    request = form.request({"model": "m", "contents": "q", "config": config})
+
+    def restrict(*names: str) -> Any:
+        change = {"toolConfig": {"mode": "ANY", "allowedFunctionNames": [*names]}}
+        return as_json(translator.from_hook_llm_request(change, request))["config"]
+
+    assert restrict("fs_read", "google_search") == {
+        "temperature": 0.5,
+        "tools": [{"functionDeclarations": [{"name": "fs_read"}]}, {"googleSearch": {}}],
+        "toolConfig": {
+            "functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["fs_read"]}
+        },
+    }
+    # The API refuses a mode if no function is declared.
+    assert restrict("code_execution") == {"temperature": 0.5, "tools": [{"codeExecution": {}}]}
+    nothing = {"functionCallingConfig": {"mode": "NONE", "allowedFunctionNames": []}}
+    assert restrict() == {"temperature": 0.5, "tools": [], "toolConfig": nothing}
 
 
 @in_both_forms

@@ -50,11 +50,22 @@ def test_contents_of_one_role_only_are_rebuilt_when_the_role_changes() -> None:
 
 def test_files_in_a_run_become_parts_when_the_run_becomes_a_content() -> None:
     file = types.File(uri="https://files.example/1", mime_type="image/png")
+    one, other = types.Part(text="a"), types.Part(text="c")
+    base = GenerateContentParameters("m", [one, "b", other, file])
+    edited = translator.from_hook_llm_request(
+        {"messages": said(("user", "a"), ("user", "c"))}, base
+    )
+    file_data = {"fileUri": "https://files.example/1", "mimeType": "image/png"}
+    parts = [{"text": "c"}, {"fileData": file_data}]
+    assert as_json(edited.contents) == [{"text": "a"}, {"role": "user", "parts": parts}]
+
+
+def test_a_file_stays_the_users_when_the_text_beside_it_becomes_the_models() -> None:
+    file = types.File(uri="https://files.example/1", mime_type="image/png")
     base = GenerateContentParameters("m", [types.Part(text="a"), file])
     edited = translator.from_hook_llm_request({"messages": said(("model", "A"))}, base)
-    file_data = {"fileUri": "https://files.example/1", "mimeType": "image/png"}
-    parts = [{"text": "A"}, {"fileData": file_data}]
-    assert as_json(edited.contents) == [{"role": "model", "parts": parts}]
+    assert as_json(edited.contents[0]) == {"role": "model", "parts": [{"text": "A"}]}
+    assert edited.contents[1:] == [file]
 
 
 def test_a_plain_dict_may_hold_typed_values_and_keeps_them() -> None:

@@ -57,6 +57,7 @@ from hookline.adapters.conversations import Conversation
 from hookline.calls.model import RESPONSE_HIDDEN, ModelCall, ModelGate, ModelOutcome
 from hookline.calls.model import describe_refused_call as describe_refused_call
 from hookline.calls.question import describe_command, tool_notification
+from hookline.calls.record import write_input as write_input
 from hookline.calls.streams import STREAM_BROKE
 from hookline.calls.subagent import SubagentGate, make_agent_id
 from hookline.calls.tool import (
@@ -105,12 +106,6 @@ class CallKey(msgspec.Struct, frozen=True):
 def key_call(call_id: str | None, name: str, tool_input: Any) -> CallKey:
     """Return the key under which what hooks and users decide about a call is kept."""
     return CallKey(call_id or "", name, write_input(tool_input))
-
-
-def write_input(tool_input: Any) -> str:
-    """Return an input as hooks are shown it, in a form in which equal inputs are equal texts; True
-    is not 1 there."""
-    return json.dumps(show(tool_input).value, sort_keys=True, separators=(",", ":"))
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
@@ -280,11 +275,12 @@ class RunState:
         return self.stop is not None or self.refusal is not None
 
     def end(self, reason: str) -> None:
-        """Let no further tool run and no further model be called, also in outer runs."""
-        if self.root is self:
-            self._stop = reason
-        else:
+        """Let no further tool run and no further model be called, also in outer runs. The first
+        stop is why they end."""
+        if self.root is not self:
             self.root.end(reason)
+        elif self._stop is None:
+            self._stop = reason
 
     # -- texts for the model
 
@@ -334,7 +330,7 @@ class RunState:
             return TurnStart(texts=tuple(texts))
         if goes_on:
             return TurnStart()
-        face = self._with_original(HookEventName.BEFORE_AGENT, original)
+        face = self.word(HookEventName.BEFORE_AGENT, original)
         before = await face.before_agent(prompt)
         if not before.blocked:
             return TurnStart(texts=(*self.take_texts(), *before.texts_for_model))
@@ -356,7 +352,7 @@ class RunState:
             end = await self._subagent_gate.close(text)
             send_back, stop, clears = end.send_back, end.stop, False
         else:
-            face = self._with_original(HookEventName.AFTER_AGENT, original)
+            face = self.word(HookEventName.AFTER_AGENT, original)
             is_again = self.sent_back > 0
             after = await face.after_agent(self.prompt, text, stop_hook_active=is_again)
             if after.message:
@@ -388,7 +384,8 @@ class RunState:
         fire = self.face.view.fire_extra
         return SubagentGate(fire, self.agent.name, self.agent.id, sent_back=self.sent_back)
 
-    def _with_original(self, event: HookEventName, original: Original | None) -> Face:
+    def word(self, event: HookEventName, original: Original | None) -> Face:
+        """Return the events of this run, of which one is as the host worded it."""
         if original is None:
             return self.face
         return Face(msgspec.structs.replace(self.face.view, original={event: original}))

@@ -6,8 +6,9 @@ and what they mean for events is worked out, so that an event asks nothing back.
 
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -21,7 +22,7 @@ from hookline.engine.executor import (
     deny_failed,
     is_exhausted,
 )
-from hookline.engine.options import HookOptions, Options
+from hookline.engine.options import HookOptions, Options, refuse_unknown
 from hookline.engine.project import Project
 from hookline.errors import HooklineError, InvalidHookError, describe, message_of
 from hookline.pipeline.aggregator import HookAggregator
@@ -34,7 +35,7 @@ from hookline.pipeline.registry import (
     Rules,
     explain_missing,
 )
-from hookline.runner.loop import PollLoop, is_running_asyncio
+from hookline.runner.loop import PollLoop, run_at_once, run_blocking
 from hookline.runner.runner import HookRunner
 from hookline.settings.reader import (
     EffectiveSettings,
@@ -241,6 +242,8 @@ class Engine:
             if answer is not None:
                 return answer
             stage = "execution"
+            if self.executor.needs_no_loop(fired):
+                return run_at_once(self.executor.execute(fired))
             if not self.executor.needs_asyncio(fired):
                 return PollLoop().run(self.executor.execute(fired))
             return run_blocking(lambda: self.executor.execute(fired))
@@ -427,8 +430,7 @@ def read_hook(
 ) -> HookRegistryEntry:
     """Read a hook that code registers; raises UnknownEventError, and InvalidHookError for a hook
     that could never run, or whose matcher is no pattern."""
-    for option in options.keys() - HookOptions.__annotations__.keys():
-        raise TypeError(f"a hook has no option {option!r}")
+    refuse_unknown(options, HookOptions.__annotations__, "a hook")
     narrowed = narrow_event(event)
     try:
         layer = HookSource(source)
@@ -442,9 +444,13 @@ def read_hook(
         "onFailure": options.get("on_failure"),
     }
     own = {key: value for key, value in fields.items() if value is not None}
+    if options.get("inline"):
+        own["inline"] = True
+        if isinstance(hook, Mapping) and hook.get("type") != "runtime":
+            raise InvalidHookError("inline is for functions; this hook is a mapping of settings")
     if not isinstance(hook, Mapping):
-        name = getattr(hook, "__qualname__", "") or type(hook).__qualname__
-        config: HookConfig = runtime_hook({"name": name, "function": hook, **own}, source=layer)
+        named = {"name": _name_function(hook), "function": hook, **own}
+        config: HookConfig = runtime_hook(named, source=layer)
     elif hook.get("type") == "runtime":
         config = runtime_hook({**hook, **own}, source=layer)
     else:
@@ -460,39 +466,11 @@ def read_hook(
     return entry
 
 
-def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine that requires asyncio and return its result; on another thread if a loop
-    already runs in this one."""
-    import asyncio
-
-    def run() -> T:
-        results: list[T] = []
-
-        async def work() -> None:
-            # The task has no result of its own: on the main thread asyncio gives its task to a
-            # handler of SIGINT, and ``signal`` writes the repr of both when it is restored.
-            results.append(await make())
-
-        # With a loop factory, the runner leaves the thread's current event loop alone.
-        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-            runner.run(work())
-        return results[0]
-
-    if not is_running_asyncio():
-        return run()
-    from concurrent.futures import Future
-    from contextvars import copy_context
-
-    outcome: Future[T] = Future()
-
-    def run_there() -> None:
-        try:
-            outcome.set_result(run())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    context = copy_context()
-    thread = threading.Thread(target=context.run, args=(run_there,), name="hookline blocking call")
-    thread.start()
-    thread.join()
-    return outcome.result()
+def _name_function(function: Any) -> str:
+    """Return a function's name, with that of its class; a factory is no part of it."""
+    while isinstance(function, partial):
+        function = function.func
+    name, path = getattr(function, "__name__", ""), getattr(function, "__qualname__", "")
+    local = path.rpartition("<locals>.")[2]
+    # Who renames a function may leave its path as it was.
+    return (local if local.rpartition(".")[2] == name else name) or type(function).__name__

@@ -23,6 +23,7 @@ from hookline.runner.runner import HookRunner
 from hookline.trace.records import DebugLogger
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.fired import FiredEvent
+from hookline.wire.hooks import RuntimeHook
 from hookline.wire.results import (
     AggregatedHookResult,
     FailureMeta,
@@ -46,6 +47,10 @@ class Executor(Protocol):
 
     def needs_asyncio(self, fired: FiredEvent) -> bool:
         """True if carrying out this event requires asyncio."""
+        ...
+
+    def needs_no_loop(self, fired: FiredEvent) -> bool:
+        """True if carrying out this event never waits, so that no event loop is needed."""
         ...
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
@@ -108,6 +113,16 @@ class LocalExecutor:
             return kinds != {"prompt"} or self.project.in_force.context.judge is not None
         except Exception:
             return False
+
+    def needs_no_loop(self, fired: FiredEvent) -> bool:
+        """True if all that runs is one inline function, or several in turn."""
+        try:
+            plan = self.planner.plan(fired)
+        except Exception:
+            return False
+        if plan is None or not (plan.sequential or len(plan.hooks) == 1):
+            return False
+        return all(isinstance(hook, RuntimeHook) and hook.is_inline for hook in plan.hooks)
 
     def may_answer(self, event: EventName | str, target: str = "") -> bool:
         """True if a hook matches, if an async hook left a text for this event, or if planning

@@ -1,8 +1,9 @@
 """What code may say about its hooks; each option is declared here and nowhere else."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypedDict, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -133,15 +134,39 @@ class HookOptions(TypedDict, total=False):
     timeout: float | None
     """How many milliseconds it may take, one minute by default."""
     on_failure: OnFailure | None
-    """What happens if it fails: ``block`` blocks the event."""
+    """What happens if it fails: ``block`` blocks the event, and has a plain function run inline."""
+    inline: bool
+    """Whether a plain function runs where it is called, without a thread of its own, because it is
+    quick. Nothing can stop it then: its caller waits, and if it takes longer than its timeout, a
+    warning says so; with ``on_failure="block"`` it has failed."""
 
 
 def takes(
-    options: Callable[P, object],  # noqa: ARG001
+    options: Callable[P, object],
 ) -> Callable[[Callable[Concatenate[S, ...], R]], Callable[Concatenate[S, P], R]]:
-    """Return a decorator that tells type checkers that a method takes these options."""
+    """Return a decorator that tells type checkers that a method takes these options, and refuses
+    others with the nearest one."""
+    known = cast(type[Options], options).__struct_fields__
 
     def declare(method: Callable[Concatenate[S, ...], R]) -> Callable[Concatenate[S, P], R]:
-        return method
+        owner = method.__qualname__.removesuffix(".__init__")
+
+        @wraps(method)
+        def call(self: S, /, *args: P.args, **options: P.kwargs) -> R:
+            refuse_unknown(options, known, owner)
+            return method(self, *args, **options)
+
+        return call
 
     return declare
+
+
+def refuse_unknown(options: Iterable[str], known: Collection[str], owner: str) -> None:
+    """Raise TypeError for an option that is not known; ``owner`` is the public name of what takes
+    the options."""
+    for name in options:
+        if name not in known:
+            from hookline._support.nearest import did_you_mean, nearest
+
+            hint = did_you_mean(nearest(name, known)) or f"its options are {', '.join(known)}"
+            raise TypeError(f"{owner} has no option {name!r}; {hint}")

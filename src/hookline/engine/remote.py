@@ -150,6 +150,10 @@ class RemoteExecutor:
         """Return True: a bus needs asyncio."""
         return True
 
+    def needs_no_loop(self, fired: FiredEvent) -> bool:  # noqa: ARG002
+        """Return False: a worker is waited for."""
+        return False
+
     def may_answer(self, event: EventName | str, target: str = "") -> bool:  # noqa: ARG002
         """Return True: only a worker knows its hooks."""
         return True

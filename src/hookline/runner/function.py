@@ -1,4 +1,5 @@
-"""Runs an in-process hook: an async one on the caller's loop, a plain one on its own thread.
+"""Runs an in-process hook: an async one on the caller's loop, a plain one on its own thread, or
+where it is called if it is quick or a guard.
 
 Most async hooks answer without ever waiting, and then need neither a task nor a timer.
 """
@@ -17,6 +18,7 @@ from hookline._support.waits import TimedOut, first_step, go_on
 from hookline.dialects import DIALECTS, EventDocument, HookAnswer
 from hookline.errors import describe
 from hookline.runner.context import InputDocument, RunContext, failed_result
+from hookline.runner.loop import cannot_await, run_blocking
 from hookline.wire import codec
 from hookline.wire.events import EventName
 from hookline.wire.hooks import RuntimeHook
@@ -29,23 +31,27 @@ async def run_function(
 ) -> HookExecutionResult:
     """Call the function with a copy of the input; the hook fails with what it raises."""
     started = time.perf_counter()
+    late = ""
     try:
         argument = document.copy()
         if hook.is_async:
             waiting, value = first_step(hook.function(argument))
             if waiting is not None:
                 value = await go_on(waiting, value, hook.timeout / 1000, context.limits.kill_grace)
+        elif hook.is_inline:
+            value = await call_inline(hook, argument, context.limits.kill_grace)
+            late = _find_delay(hook, time.perf_counter() - started)
         else:
             seconds, grace = hook.timeout / 1000, context.limits.kill_grace
             value = await call_on_thread(lambda: hook.function(argument), hook.name, seconds, grace)
-        if value is None:
+        if value is None and not late:
             duration = (time.perf_counter() - started) * 1000
             return HookExecutionResult(
                 hook=hook, event_name=document.event, success=True, duration=duration
             )
-        answer = _read_value(hook, document, value)
-    except TimedOut as late:
-        error = f"ran longer than its timeout of {hook.timeout:g} ms{late}"
+        answer = _read_value(hook, document, {} if value is None else value)
+    except TimedOut as timed_out:
+        error = f"ran longer than its timeout of {hook.timeout:g} ms{timed_out}"
         return failed_result(hook, document, "timeout", error, started=started)
     except (Exception, SystemExit) as raised:
         return failed_result(hook, document, "error", describe(raised), started=started)
@@ -59,7 +65,42 @@ async def run_function(
         failed=answer.failed,
         error=answer.error,
         duration=(time.perf_counter() - started) * 1000,
-        warnings=answer.warnings,
+        warnings=(*answer.warnings, late) if late else answer.warnings,
+    )
+
+
+async def call_inline(hook: RuntimeHook, argument: dict[str, Any], grace: float) -> Any:
+    """Call a plain function in this thread and return its result, awaited if it is awaitable. No
+    timeout can interrupt the function itself."""
+    started = time.perf_counter()
+    try:
+        value = hook.function(argument)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # Nobody could cancel it, so the function itself has raised this.
+        raise RuntimeError(describe(error)) from None
+    if not isawaitable(value):
+        return value
+    seconds = max(hook.timeout / 1000 - (time.perf_counter() - started), 0)
+
+    async def wait() -> Any:
+        waiting, result = first_step(value)
+        return result if waiting is None else await go_on(waiting, result, seconds, grace)
+
+    return run_blocking(wait) if cannot_await() else await wait()
+
+
+def _find_delay(hook: RuntimeHook, seconds: float) -> str:
+    """Return what to say of an inline hook that took longer than its timeout, "" if it did not;
+    raises TimedOut if it fails closed, as its answer came too late."""
+    if seconds * 1000 <= hook.timeout:
+        return ""
+    if hook.on_failure == "block":
+        raise TimedOut("; it ran inline, where nothing can stop it")
+    return (
+        f"ran for {seconds * 1000:.0f} ms, longer than its timeout of {hook.timeout:g} ms, and its "
+        "caller waited: nothing can stop an inline hook; make it quicker, or leave inline out"
     )
 
 

@@ -62,6 +62,8 @@ class Loop(Protocol):
 
 class _Thread(threading.local):
     loop: "PollLoop | None" = None
+    # Whether a coroutine runs that must not wait.
+    is_without_loop: bool = False
 
 
 # The PollLoop that this thread runs, set by the loop itself.
@@ -77,6 +79,26 @@ def running_loop() -> Loop:
     return asyncio.get_running_loop()
 
 
+def cannot_await() -> bool:
+    """Return whether the calling coroutine runs on a PollLoop or on none, and cannot await
+    asyncio's futures."""
+    return _this_thread.is_without_loop or _this_thread.loop is not None
+
+
+def run_at_once(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, without a loop, and return its result."""
+    outer, _this_thread.is_without_loop = _this_thread.is_without_loop, True
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        _this_thread.is_without_loop = outer
+        coroutine.close()
+    raise RuntimeError("a coroutine without a loop was about to wait")
+
+
 def is_running_asyncio() -> bool:
     """Return whether an asyncio loop is running in this thread."""
     asyncio = sys.modules.get("asyncio")
@@ -87,6 +109,44 @@ def is_running_asyncio() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def run_blocking(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine that requires asyncio and return its result; on another thread if a loop
+    already runs in this one."""
+    import asyncio
+
+    def run() -> T:
+        results: list[T] = []
+
+        async def work() -> None:
+            # The task has no result of its own: on the main thread asyncio gives its task to a
+            # handler of SIGINT, and ``signal`` writes the repr of both when it is restored.
+            results.append(await make())
+
+        # With a loop factory, the runner leaves the thread's current event loop alone.
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            runner.run(work())
+        return results[0]
+
+    if not (cannot_await() or is_running_asyncio()):
+        return run()
+    from concurrent.futures import Future
+    from contextvars import copy_context
+
+    outcome: Future[T] = Future()
+
+    def run_there() -> None:
+        try:
+            outcome.set_result(run())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    context = copy_context()
+    thread = threading.Thread(target=context.run, args=(run_there,), name="hookline blocking call")
+    thread.start()
+    thread.join()
+    return outcome.result()
 
 
 async def gather(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -1,11 +1,21 @@
-"""The translator of Anthropic's messages."""
+"""The translator of Anthropic's messages, and their streams."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from hookline.errors import TranslationError
 from hookline.translate.blocks import BlockForm, Blocks
 from hookline.translate.messages import MessageTranslator
+from hookline.translate.streams import (
+    CallFilter,
+    ItemFilter,
+    Refusing,
+    classes_by_type,
+    extend,
+    make_like,
+    to_json,
+)
 from hookline.translate.values import (
     SDKCall,
     get,
@@ -37,6 +47,15 @@ _BLOCKS = Blocks(
     ),
     # The API requires thoughts and the results of tools first.
     leading=(*_THOUGHTS, *_RESULTS),
+)
+
+# The type of a delta -> its field, which is also the field of the block that it continues.
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_INPUT = "partial_json"
+# The counts that the end of a message repeats.
+_COUNTS = (
+    *("input_tokens", "output_tokens", "output_tokens_details", "server_tool_use"),
+    *("cache_creation_input_tokens", "cache_read_input_tokens"),
 )
 
 
@@ -198,3 +217,146 @@ class AnthropicTranslator(MessageTranslator[Any]):
         from anthropic.types import Message
 
         return Message.model_validate(empty)
+
+
+class AnthropicStreams:
+    """``StreamForm`` of ``client.messages.create(stream=True)``."""
+
+    def merge(self, chunks: Sequence[Any]) -> Any:
+        whole: dict[str, Any] | None = None
+        like: Any = {}
+        blocks: dict[int, dict[str, Any]] = {}
+        for chunk in chunks:
+            event = to_json(chunk)
+            kind, index = event.get("type"), event.get("index")
+            if kind == "message_start":
+                whole, like = dict(event["message"]), get(chunk, "message")
+            elif kind == "content_block_start" and isinstance(index, int):
+                blocks[index] = dict(event["content_block"])
+            elif kind == "content_block_delta" and index in blocks:
+                _merge_delta(blocks[index], event["delta"])
+            elif kind == "message_delta" and whole is not None:
+                delta = event["delta"].items()
+                whole |= {name: word for name, word in delta if word is not None}
+                usage = {n: c for n, c in (event.get("usage") or {}).items() if c is not None}
+                whole["usage"] = {**(whole.get("usage") or {}), **usage}
+        if whole is None:
+            raise TranslationError("a stream of Anthropic must begin with message_start")
+        whole["content"] = [_close_block(blocks[index]) for index in sorted(blocks)]
+        return make_like(like, lambda: type(like), whole)
+
+    def split(self, response: Any) -> list[Any]:
+        whole = to_json(response)
+        content, usage = whole.get("content") or [], whole.get("usage") or {}
+        ends = ("stop_reason", "stop_sequence", "stop_details", "container")
+        delta = {name: whole.get(name) for name in ends if name in whole}
+        begun = {**whole, "content": [], **dict.fromkeys(delta)}
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+        for index, block in enumerate(content):
+            events += _split_block(index, block)
+        counts = {"output_tokens": 0, **usage}
+        counts = {name: count for name, count in counts.items() if name in _COUNTS}
+        events.append({"type": "message_delta", "delta": delta, "usage": counts})
+        events.append({"type": "message_stop"})
+        return [_make_event(response, event) for event in events]
+
+    def filter_calls(self, gate: Refusing) -> CallFilter:
+        return _AnthropicFilter(gate)
+
+
+def _make_event(like: Any, event: Mapping[str, Any]) -> Any:
+    def kind() -> Any:
+        if ".beta" in type(like).__module__:
+            from anthropic.types.beta import BetaRawMessageStreamEvent
+
+            return classes_by_type(BetaRawMessageStreamEvent)[event["type"]]
+        from anthropic.types import RawMessageStreamEvent
+
+        return classes_by_type(RawMessageStreamEvent)[event["type"]]
+
+    return make_like(like, kind, event)
+
+
+def _merge_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a delta to the block before it."""
+    fragment = {name: value for name, value in delta.items() if name != "type"}
+    if delta.get("type") == "citations_delta":
+        fragment = {"citations": [delta["citation"]]}
+    extend(block, fragment)
+
+
+def _close_block(block: dict[str, Any]) -> dict[str, Any]:
+    """A block of a complete message. The input of a tool stays a text if the stream ended in the
+    middle of it."""
+    given = block.pop(_INPUT, "")
+    if given:
+        try:
+            block["input"] = json.loads(given)
+        except ValueError:
+            block["input"] = given
+    return block
+
+
+def _split_block(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of one block of a message."""
+    begun, deltas = dict(block), []
+    kind = block.get("type")
+    for delta_type, name in _TEXTS.items():
+        if isinstance(block.get(name), str):
+            begun[name] = ""
+            if block[name]:
+                deltas.append({"type": delta_type, name: block[name]})
+    if kind == "text" and block.get("citations"):
+        begun["citations"] = []
+        notes = [{"type": "citations_delta", "citation": each} for each in block["citations"]]
+        deltas = [*notes, *deltas]
+    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        given = block.get("input")
+        text = given if isinstance(given, str) else json.dumps(given or {})
+        begun["input"] = {}
+        deltas.append({"type": "input_json_delta", _INPUT: text})
+    at = {"index": index}
+    return [
+        {"type": "content_block_start", **at, "content_block": begun},
+        *({"type": "content_block_delta", **at, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", **at},
+    ]
+
+
+class _AnthropicFilter(ItemFilter):
+    number_field = "index"
+
+    def __init__(self, gate: Refusing) -> None:
+        super().__init__(gate)
+        self._like: Any = {}
+        self._has_text = False
+        self._has_calls = False
+
+    def read_item(self, chunk: Any) -> Any | None:
+        return get(chunk, "content_block")
+
+    def make_response(self, item: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "message", "role": "assistant", "content": [item]}
+
+    def pass_event(self, chunk: Any, changes: dict[str, Any]) -> list[Any]:
+        kind, block = get(chunk, "type"), get(chunk, "content_block")
+        if kind == "message_start":
+            self._like = get(chunk, "message")
+        elif kind == "message_delta" and self.names:
+            return self._end_message(chunk)
+        self._has_text = self._has_text or bool(
+            get(block, "text") or get(get(chunk, "delta"), "text")
+        )
+        self._has_calls = self._has_calls or get(block, "type") == "tool_use"
+        return [put(chunk, changes)]
+
+    def _end_message(self, chunk: Any) -> list[Any]:
+        """The last events of a message; if nothing is left of it, a text says why."""
+        added: list[Any] = []
+        if not self._has_text and not self._has_calls:
+            block = {"type": "text", "text": self._gate.explain_refused(self.names)}
+            added = [_make_event(self._like, event) for event in _split_block(self.items, block)]
+        delta = get(chunk, "delta")
+        if not self._has_calls and get(delta, "stop_reason") == "tool_use":
+            chunk = put(chunk, {"delta": put(delta, {"stop_reason": "end_turn"})})
+        return [*added, chunk]

@@ -111,7 +111,7 @@ def objects_field(value: object, name: str) -> list[Any]:
 def refuse_unknown(value: Mapping[Any, Any], known: Iterable[str], *, found: str) -> None:
     """Raise TranslationError if JSON without the field that hooks are shown holds something in a
     field that this API does not have: it would be shown as empty."""
-    names = {*known, *map(_to_snake, known)}
+    names = spell_both(known)
     unknown = [str(name) for name, held in value.items() if held and name not in names]
     if unknown:
         raise TranslationError(f"{found}, but {', '.join(unknown)}")
@@ -132,10 +132,20 @@ def show_fields(value: object, kind: type[Change], names: Iterable[str] = ()) ->
     return well_formed({name: item for name, item in found.items() if item is not None}, kind)
 
 
-def changed_fields(value: object, change: Change) -> dict[str, Any]:
-    """The fields to which a hook gives another value than it was shown."""
-    seen = show_fields(value, type(change))
-    return {name: item for name, item in change.named().items() if seen.get(name) != item}
+def read_fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """The fields of these names that are set."""
+    return {name: held for name in names if (held := field(value, name)) is not None}
+
+
+def list_set_fields(value: Any) -> dict[str, str]:
+    """The names of the fields that are set, in snake_case -> as the value spells them."""
+    names = value if isinstance(value, Mapping) else getattr(type(value), "model_fields", ())
+    return {_to_snake(name): name for name in names if field(value, name) is not None}
+
+
+def spell_both(names: Iterable[str]) -> frozenset[str]:
+    """The names in camelCase and in snake_case."""
+    return frozenset({*names, *map(_to_snake, names)})
 
 
 def to_plain(value: Any) -> Any:

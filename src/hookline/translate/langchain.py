@@ -223,6 +223,8 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
 
     def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
         own, tools = get(request, "tool_choice"), self.tools_of(request)
+        if not tools:
+            return request
         left = self.keep_tools(tools, mode, allowed)
         if not left and _needs_declared_tools(request):
             return put(request, {"tool_choice": {"type": "none"}})
@@ -308,11 +310,11 @@ class LangChainTranslator(MessageTranslator[BaseMessage]):
     def usage_of(self, response: Any) -> Any:
         return next((m.usage_metadata for m in self.choices(response) if m.usage_metadata), None)
 
-    def with_usage(self, response: Any, usage: Any) -> Any:
-        choices, first = self.choices(response), True
-        for place, message in enumerate(choices):
-            if message.usage_metadata and first:
-                choices[place], first = put(message, {"usage_metadata": usage}), False
+    def with_usage(self, response: Any, changes: Mapping[str, Any]) -> Any:
+        choices = self.choices(response)
+        place = next(place for place, message in enumerate(choices) if message.usage_metadata)
+        usage = put(choices[place].usage_metadata, changes)
+        choices[place] = put(choices[place], {"usage_metadata": usage})
         return self.with_choices(response, choices)
 
 

@@ -39,8 +39,10 @@ from hookline.wire.model import (
     LLMRequest,
     LLMResponse,
     LLMResponseChange,
+    LLMSafetyRating,
     LLMUsage,
     MessageChange,
+    SafetyRatingChange,
     UsageChange,
     read_llm_request,
     read_llm_response,
@@ -62,13 +64,18 @@ class MessageTranslator(Generic[M]):
     api: ClassVar[str]
     requests: ClassVar[str]
     responses: ClassVar[str]
-    # Reads and makes its messages.
+    # Reads and makes its messages; ``form_for`` where it depends on the request.
     form: MessageForm[M]
     # A setting of the hook format -> the API's names for it: the first that is set counts; if none
     # is, the last is set.
     settings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     # A count of the hook format -> the API's name in the usage of a response.
     usage: ClassVar[Mapping[str, str]] = {}
+    # The modes of a tool choice; others that hooks give count as AUTO.
+    modes: ClassVar[Collection[str]] = ("AUTO", "ANY", "NONE")
+    # True if the API has the words of the hook format, which are Gemini's: hooks may give any
+    # reason why the model stopped, and indexes and counts that are absent stay absent.
+    has_hook_words: ClassVar[bool] = False
     # True if a system message may stand between other messages.
     system_turns: ClassVar[bool] = False
     # True if a response has no list of choices but is one answer itself.
@@ -83,6 +90,10 @@ class MessageTranslator(Generic[M]):
     response_fields: ClassVar[Collection[str]] = ()
 
     # -- what each API defines: requests
+
+    def form_for(self, request: Any) -> MessageForm[M]:  # noqa: ARG002 - most have one form
+        """Reads and makes the messages of a request."""
+        return self.form
 
     def reads_request(self, request: object) -> bool:
         """True if a value is a request of this API."""
@@ -136,13 +147,22 @@ class MessageTranslator(Generic[M]):
         """The name by which a tool is allowed; empty if it has none."""
         raise NotImplementedError
 
+    def names_of(self, tool: Any) -> Sequence[str]:
+        """The names by which a tool is allowed, for APIs whose tools have several."""
+        return [self.tool_name(tool)]
+
+    def declared_names(self, request: Any) -> Collection[str] | None:
+        """The names that hooks can allow; None if only a server knows them."""
+        return self.tool_names(request) or ()
+
     def show_tool_choice(self, choice: Any) -> HookToolConfig:
         """What hooks are shown of a tool choice."""
         raise NotImplementedError
 
     def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:
-        """The tool choice of a mode (AUTO, ANY or NONE) that allows these names, None for all; an
-        API without an allow-list leaves them out. ``own`` is the caller's tool choice."""
+        """The tool choice of a mode (one of ``modes``; empty in the hook format: the caller's) that
+        allows these names, None for all; an API without an allow-list leaves them out. ``own`` is
+        the caller's tool choice."""
         raise NotImplementedError
 
     def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
@@ -151,6 +171,8 @@ class MessageTranslator(Generic[M]):
 
         A list that is cut allows nothing else, whatever a server makes of a tool choice: many
         ignore an allow-list, and some refuse it."""
+        if not self.tools_of(request):
+            return request
         changes: dict[str, Any] = {}
         is_empty = True
         for field in self.tool_fields:
@@ -196,6 +218,11 @@ class MessageTranslator(Generic[M]):
         """A choice without text, in the form of the response; for APIs that offer several."""
         raise NotImplementedError
 
+    def index(self, choice: Any, place: int) -> int | None:
+        """The index of a choice, its place among the others if the API gives none."""
+        index = get(choice, "index")
+        return index if type(index) is int else None if self.has_hook_words else place
+
     def with_index(self, choice: Any, index: int) -> Any:  # noqa: ARG002 - a choice may have none
         """The choice with another index, if the API's choices have one."""
         return choice
@@ -218,6 +245,14 @@ class MessageTranslator(Generic[M]):
         """The choice with another word for why the model stopped."""
         return put(choice, {self.finish_field: word})
 
+    def ratings(self, choice: Any) -> list[LLMSafetyRating] | None:  # noqa: ARG002
+        """What hooks are shown of the safety ratings of a choice."""
+        return None
+
+    def with_ratings(self, choice: Any, wanted: Sequence[SafetyRatingChange]) -> Any:  # noqa: ARG002
+        """The choice with other safety ratings, if the API has them."""
+        return choice
+
     def calls(self, choice: Any) -> list[str]:
         """The names of the tools that a choice calls."""
         raise NotImplementedError
@@ -231,9 +266,9 @@ class MessageTranslator(Generic[M]):
         """The value that holds the token counts of a response."""
         return get(response, "usage")
 
-    def with_usage(self, response: Any, usage: Any) -> Any:
-        """The response with other token counts."""
-        return put(response, {"usage": usage})
+    def with_usage(self, response: Any, changes: Mapping[str, Any]) -> Any:
+        """The response with other token counts, by the API's names."""
+        return put(response, {"usage": put(self.usage_of(response), changes)})
 
     def new_response(self, like: object) -> Any:
         """A response with no choices, in the form that the caller of ``like`` uses."""
@@ -243,20 +278,24 @@ class MessageTranslator(Generic[M]):
 
     def to_hook_llm_request(self, request: object) -> LLMRequest:
         """What hooks are shown of a request."""
-        self._check_request(request)
+        self.check_request(request)
         return self._show_request(request)
 
     def from_hook_llm_request(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The request with what the hook names."""
         change = read_change(read_llm_request, "llm_request", hook)
         request = self.new_request(like) if base is None else base
-        self._check_request(request)
+        self.check_request(request)
         # Hooks cannot change a request that cannot be shown to them: this raises for one.
         shown = self._show_request(request)
         if change.model is not None and change.model != self.model_of(request):
             request = self.with_model(request, change.model)
         if change.messages is not None:
-            request = self._edit_messages(request, shown["messages"], change.messages)
+            # In the hook format a request without a base has its system messages as turns.
+            is_turn = self.system_turns or (base is None and self.has_hook_words)
+            request = self.edit_messages(
+                request, shown["messages"], change.messages, system_turns=is_turn
+            )
         if change.config is not None:
             request = self._edit_settings(request, change.config)
         if change.tool_config is not None:
@@ -265,14 +304,14 @@ class MessageTranslator(Generic[M]):
 
     def to_hook_llm_response(self, response: object) -> LLMResponse:
         """What hooks are shown of a response."""
-        self._check_response(response)
+        self.check_response(response)
         return self._show_response(response)
 
     def from_hook_llm_response(self, hook: object, base: Any = None, *, like: object = None) -> Any:
         """The response with what the hook names; rebuilt from its texts without a base."""
         change = read_change(read_llm_response, "llm_response", hook)
         response = self.new_response(like) if base is None else base
-        self._check_response(response)
+        self.check_response(response)
         return self._edit_response(response, change, is_new=base is None)
 
     def to_hook_tool_config(self, tool_config: object) -> HookToolConfig:
@@ -291,22 +330,24 @@ class MessageTranslator(Generic[M]):
 
     def tool_names(self, request: object) -> list[str] | None:
         """The names of the tools a request declares; None when it declares none."""
-        self._check_request(request)
-        names = dict.fromkeys(self.tool_name(tool) for tool in self.tools_of(request))
+        self.check_request(request)
+        tools = self.tools_of(request)
+        names = dict.fromkeys(name for tool in tools for name in self.names_of(tool))
         return [name for name in names if name] or None
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         """The request's own tool choice and tools, as they stand in it."""
-        self._check_request(request)
+        self.check_request(request)
         return get(request, "tool_choice"), get(request, "tools")
 
     def empty_response(self, reason: str, like: object = None) -> Any:
         """A finished response whose text is the reason."""
-        return self.from_hook_llm_response({"text": reason}, like=like)
+        answer = {"content": {"parts": [reason]}, "finishReason": "STOP", "index": 0}
+        return self.from_hook_llm_response({"candidates": [answer]}, like=like)
 
     def call_names(self, response: object) -> list[str]:
         """The names of the tools that a response calls."""
-        self._check_response(response)
+        self.check_response(response)
         return [name for choice in self.choices(response) for name in self.calls(choice)]
 
     def has_system_turns(self, request: object) -> bool:  # noqa: ARG002 - all are alike
@@ -315,7 +356,7 @@ class MessageTranslator(Generic[M]):
 
     def drop_calls(self, response: Any, names: Collection[str]) -> Any:
         """The response without the calls of these tools."""
-        self._check_response(response)
+        self.check_response(response)
         choices = self.choices(response)
         kept = [
             self.without_calls(choice, names)
@@ -325,19 +366,68 @@ class MessageTranslator(Generic[M]):
         ]
         return response if are_same(kept, choices) else self.with_choices(response, kept)
 
-    # -- the shared work
-
-    def _check_request(self, request: object) -> None:
+    def check_request(self, request: object) -> None:
+        """Raise TranslationError for a value that is not a request of this API."""
         if not self.reads_request(request):
             raise TranslationError(
                 f"a model request cannot be {type(request).__name__} here; {self.requests}"
             )
 
-    def _check_response(self, response: object) -> None:
+    def check_response(self, response: object) -> None:
+        """Raise TranslationError for a value that is not a response of this API."""
         if not self.reads_response(response):
             raise TranslationError(
                 f"a model response cannot be {type(response).__name__} here; {self.responses}"
             )
+
+    def refuse_unread(self, request: Any) -> None:
+        """Raise TranslationError if a request without messages has text in an unknown field."""
+        settings = [name for own in self.settings.values() for name in own]
+        known = {"model", "tools", "tool_choice", *settings, *self.request_fields}
+        refuse_text(request, known, "a model request has no messages")
+
+    def show_messages(self, request: Any, messages: Sequence[M]) -> list[LLMMessage]:
+        """The messages that hooks are shown."""
+        form = self.form_for(request)
+        try:
+            return show_messages(messages, form)
+        except TranslationError as error:
+            problem = error.problem
+        for place, message in enumerate(messages):
+            try:
+                form.text(message)
+            except TranslationError as error:
+                problem = f"messages[{place}]: {error.problem}"
+                break
+        raise TranslationError(problem)
+
+    def edit_messages(
+        self,
+        request: Any,
+        shown: Sequence[LLMMessage],
+        wanted: Sequence[MessageChange],
+        *,
+        system_turns: bool,
+    ) -> Any:
+        """The request of which hooks would be shown ``wanted``."""
+        if [{"role": each.role, "content": each.content} for each in wanted] == shown:
+            return request
+        apart: list[str] = []
+        if not system_turns:
+            wanted, apart = set_system_apart(shown, wanted)
+        if [{"role": each.role, "content": each.content} for each in wanted] != shown:
+            # A call stays the model's, and its result the user's, if the text changes its role.
+            edited = edit_messages(
+                self.messages(request),
+                wanted,
+                self.form_for(request),
+                split_roles=True,
+                split_results=self.split_results,
+            )
+            request = self.with_messages(request, edited)
+        return self.with_system(request, apart) if apart else request
+
+    # -- the shared work
 
     def _show_request(self, request: Any) -> LLMRequest:
         messages = self.messages(request)
@@ -345,31 +435,16 @@ class MessageTranslator(Generic[M]):
         if isinstance(more, Mapping) and ("messages" in more or "input" in more):
             raise TranslationError("extra_body replaces the conversation; put it into the request")
         if not messages:
-            settings = [name for own in self.settings.values() for name in own]
-            known = {"model", "tools", "tool_choice", *settings, *self.request_fields}
-            refuse_text(request, known, "a model request has no messages")
+            self.refuse_unread(request)
         shown: LLMRequest = {
             "model": self.model_of(request),
-            "messages": self._show_messages(messages),
+            "messages": self.show_messages(request, messages),
             "config": self._show_settings(request),
         }
         tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
         if tool_config:
             shown["toolConfig"] = tool_config
         return shown
-
-    def _show_messages(self, messages: Sequence[M]) -> list[LLMMessage]:
-        try:
-            return show_messages(messages, self.form)
-        except TranslationError as error:
-            problem = error.problem
-        for place, message in enumerate(messages):
-            try:
-                self.form.text(message)
-            except TranslationError as error:
-                problem = f"messages[{place}]: {error.problem}"
-                break
-        raise TranslationError(problem)
 
     def _show_settings(self, request: Any) -> LLMConfig:
         held = self.settings_of(request)
@@ -381,26 +456,6 @@ class MessageTranslator(Generic[M]):
             if value is not None:
                 found[name] = list(value) if isinstance(value, tuple) else value
         return cast(LLMConfig, well_formed(found, LLMConfigChange))
-
-    def _edit_messages(
-        self, request: Any, shown: Sequence[LLMMessage], wanted: Sequence[MessageChange]
-    ) -> Any:
-        if [{"role": each.role, "content": each.content} for each in wanted] == shown:
-            return request
-        apart: list[str] = []
-        if not self.system_turns:
-            wanted, apart = set_system_apart(shown, wanted)
-        if [{"role": each.role, "content": each.content} for each in wanted] != shown:
-            # A call stays the model's, and its result the user's, if the text changes its role.
-            edited = edit_messages(
-                self.messages(request),
-                wanted,
-                self.form,
-                split_roles=True,
-                split_results=self.split_results,
-            )
-            request = self.with_messages(request, edited)
-        return self.with_system(request, apart) if apart else request
 
     def _edit_settings(self, request: Any, change: LLMConfigChange) -> Any:
         shown, held = self._show_settings(request), self.settings_of(request)
@@ -418,32 +473,29 @@ class MessageTranslator(Generic[M]):
 
     def _edit_tools(self, request: Any, change: HookToolConfigChange) -> Any:
         selection = self._select_tools(self.tool_selection(request)[0], change)
-        tools = self.tools_of(request)
-        if selection is None or not tools:
-            # The API refuses a tool choice if no tool is declared.
+        if selection is None:
             return request
         mode, names = selection
-        if names is not None:
-            declared = {self.tool_name(tool) for tool in tools}
+        declared = self.declared_names(request)
+        if names is not None and declared is not None:
             names = [name for name in names if name in declared]
-            mode = mode if names else "NONE"
-        return self.with_tools(request, mode, None if mode == "NONE" else names)
+        return self.with_tools(request, mode if names != [] else "NONE", names)
 
     def _select_tools(
         self, own: Any, change: HookToolConfigChange
     ) -> tuple[str, list[str] | None] | None:
-        """The mode (AUTO, ANY or NONE) and the allowed names that a hook's change gives to a tool
-        choice; None if it changes nothing."""
+        """The mode and the allowed names that a hook's change gives to a tool choice; None if it
+        changes nothing."""
         shown = self.to_hook_tool_config(own)
         wanted = cast(HookToolConfig, {**shown, **change.named()})
         if wanted == shown:
             return None
-        mode = wanted.get("mode", "AUTO")
-        if mode not in MODES:
+        mode = wanted.get("mode", "" if self.has_hook_words else "AUTO").upper()
+        if mode and mode not in MODES:
             raise TranslationError(
                 f"toolConfig.mode {mode!r} is not one of {', '.join(sorted(MODES))}"
             )
-        mode = mode if mode in ("ANY", "NONE") else "AUTO"
+        mode = mode if not mode or mode in self.modes else "AUTO"
         return mode, wanted.get("allowedFunctionNames")
 
     def _show_response(self, response: Any) -> LLMResponse:
@@ -456,7 +508,10 @@ class MessageTranslator(Generic[M]):
             word = self.finish(choice)
             if isinstance(word, str):
                 candidate["finishReason"] = word
-            candidate["index"] = self._read_index(choice, place)
+            if (index := self.index(choice, place)) is not None:
+                candidate["index"] = index
+            if (ratings := self.ratings(choice)) is not None:
+                candidate["safetyRatings"] = ratings
             candidates.append(candidate)
         shown: LLMResponse = {"candidates": candidates}
         if candidates and candidates[0]["content"]["parts"]:
@@ -465,16 +520,12 @@ class MessageTranslator(Generic[M]):
             shown["usageMetadata"] = usage
         return shown
 
-    def _read_index(self, choice: Any, place: int) -> int:
-        index = get(choice, "index")
-        return index if type(index) is int else place
-
     def _show_usage(self, response: Any) -> LLMUsage | None:
         held = self.usage_of(response)
         if held is None:
             return None
         counts = {name: get(held, own) for name, own in self.usage.items()}
-        if counts.get("totalTokenCount") is None:
+        if counts.get("totalTokenCount") is None and not self.has_hook_words:
             both = [counts.get(name) for name in ("promptTokenCount", "candidatesTokenCount")]
             if all(type(count) is int for count in both):
                 counts["totalTokenCount"] = sum(cast(list[int], both))
@@ -513,10 +564,13 @@ class MessageTranslator(Generic[M]):
             if change.content is not None and change.content.parts is not None:
                 choice = self._with_texts(choice, change.content.parts)
             # A new answer already says that the model stopped by itself.
-            if change.finish_reason is not None and is_old and not is_new:
+            is_finished = is_new or not is_old
+            if change.finish_reason is not None and (self.has_hook_words or not is_finished):
                 choice = self._with_finish(choice, change.finish_reason)
-            if change.index is not None and change.index != self._read_index(choice, place):
+            if change.index is not None and change.index != self.index(choice, place):
                 choice = self.with_index(choice, change.index)
+            if change.safety_ratings is not None:
+                choice = self.with_ratings(choice, change.safety_ratings)
             edited.append(choice)
         return choices if are_same(edited, choices) else edited
 
@@ -526,20 +580,19 @@ class MessageTranslator(Generic[M]):
     def _with_finish(self, choice: Any, word: str) -> Any:
         if word == self.finish(choice):
             return choice
-        if word not in self.finish_words:
+        if not self.has_hook_words and word not in self.finish_words:
             known = ", ".join(self.finish_words)
             warn(f"a hook's finishReason {word!r:.80} was left out: {self.api} has {known}")
             return choice
         return self.with_finish(choice, word)
 
     def _edit_usage(self, response: Any, change: UsageChange | None, shown: LLMUsage | None) -> Any:
-        """The response with the counts that a hook names, if its usage has them."""
-        if change is None or shown is None:
+        """The response with the counts that a hook names, if the API has them."""
+        if change is None or (shown is None and not self.has_hook_words):
             return response
         changes = {
             self.usage[name]: count
             for name, count in change.named().items()
-            if name in self.usage and count != shown.get(name)
+            if name in self.usage and count != (shown or {}).get(name)
         }
-        held = self.usage_of(response)
-        return self.with_usage(response, put(held, changes)) if changes else response
+        return self.with_usage(response, changes) if changes else response

@@ -1,11 +1,14 @@
-"""The translator of OpenAI's chat completions, which many other servers offer as well."""
+"""The translator of OpenAI's chat completions, which many other servers offer as well, and their
+streams."""
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import is_
 from typing import Any, ClassVar
 
 from hookline.errors import TranslationError
 from hookline.translate.blocks import ABOUT_THE_TEXT, BlockForm, Blocks, drop_notes
 from hookline.translate.messages import MessageTranslator
+from hookline.translate.streams import CallFilter, Refusing, extend, make_like, to_json
 from hookline.translate.values import (
     SDKCall,
     get,
@@ -233,3 +236,227 @@ class OpenAIChatTranslator(MessageTranslator[Any]):
         from openai.types.chat import ChatCompletion
 
         return ChatCompletion.model_validate(empty)
+
+
+class ChatStreams:
+    """``StreamForm`` of ``client.chat.completions.create(stream=True)``."""
+
+    def merge(self, chunks: Sequence[Any]) -> Any:
+        whole: dict[str, Any] = {}
+        choices: dict[int, dict[str, Any]] = {}
+        for chunk in map(to_json, chunks):
+            for choice in get_list(chunk, "choices"):
+                _merge_choice(choices.setdefault(get(choice, "index") or 0, {}), choice)
+            whole |= {name: value for name, value in chunk.items() if value is not None}
+        whole.pop("obfuscation", None)
+        merged = [_close_choice(index, choices[index]) for index in sorted(choices)]
+        whole |= {"object": "chat.completion", "choices": merged}
+        return make_like(chunks[0], _load_completion_class, whole)
+
+    def split(self, response: Any) -> list[Any]:
+        whole = to_json(response)
+        usage = whole.pop("usage", None)
+        pieces: list[tuple[list[dict[str, Any]], Any]] = []
+        for place, choice in enumerate(whole.pop("choices", None) or ()):
+            message = dict(choice.get("message") or {})
+            calls = message.pop("tool_calls", None) or ()
+            base = {name: value for name, value in choice.items() if name != "message"}
+            base = {"index": place, **base, "finish_reason": None}
+            pieces.append(([{**base, "delta": {"role": "assistant", **message}}], None))
+            base.pop("logprobs", None)
+            for number, call in enumerate(calls):
+                delta = {"tool_calls": [{"index": number, **call}]}
+                pieces.append(([{**base, "delta": delta}], None))
+            end = {**base, "delta": {}, "finish_reason": choice.get("finish_reason")}
+            pieces.append(([end], None))
+        if usage is not None:
+            pieces.append(([], usage))
+        whole["object"] = "chat.completion.chunk"
+        return [
+            make_like(
+                response,
+                _load_chunk_class,
+                {**whole, "choices": choices, **({} if counts is None else {"usage": counts})},
+            )
+            for choices, counts in pieces
+        ]
+
+    def filter_calls(self, gate: Refusing) -> CallFilter:
+        return _ChatFilter(gate)
+
+
+def _load_completion_class() -> Any:
+    from openai.types.chat import ChatCompletion
+
+    return ChatCompletion
+
+
+def _load_chunk_class() -> Any:
+    from openai.types.chat import ChatCompletionChunk
+
+    return ChatCompletionChunk
+
+
+def _merge_choice(whole: dict[str, Any], choice: Mapping[str, Any]) -> None:
+    """Add what a chunk holds of a choice."""
+    if choice.get("delta") is None and ("message" in choice or "text" in choice):
+        raise TranslationError("a choice in a chunk of OpenAI chat must have a delta")
+    _merge_delta(whole.setdefault("delta", {}), choice.get("delta") or {})
+    extend(whole, {"logprobs": choice.get("logprobs")})
+    others = {name: value for name, value in choice.items() if value is not None}
+    whole |= {name: others[name] for name in others if name not in ("delta", "logprobs")}
+
+
+def _merge_delta(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a delta to those before it."""
+    fragments = get_list(delta, "tool_calls")
+    if fragments:
+        numbers, calls = whole.setdefault("tool_calls", (_CallNumbers(), {}))
+        for fragment in fragments:
+            extend(calls.setdefault(numbers.find(fragment), {}), fragment)
+    extend(whole, {name: value for name, value in delta.items() if name != "tool_calls"})
+
+
+class _CallNumbers:
+    """Numbers the calls of a message as their fragments arrive. A server that does not number them,
+    or gives all the same number, sends one after the other: each begins with its id or its name."""
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        # The server's number -> the last call that it gave this number.
+        self._last: dict[int | None, int] = {}
+
+    def find(self, fragment: object) -> int:
+        """The number of the call that a fragment belongs to."""
+        given, id = get(fragment, "index"), get(fragment, "id")
+        given = given if isinstance(given, int) else None
+        number = self._last.get(given)
+        if number is None:
+            begins = True
+        elif id:
+            begins = id != self._ids[number] and bool(self._ids[number] or given is None)
+        else:
+            begins = given is None and _read_name(fragment) is not None
+        if begins or number is None:
+            number = self._last[given] = len(self._ids)
+            self._ids.append(None)
+        self._ids[number] = id or self._ids[number]
+        return number
+
+
+def _read_name(call: object) -> str | None:
+    names = (get(get(call, kind), "name") for kind in ("function", "custom"))
+    return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _close_choice(index: int, whole: dict[str, Any]) -> dict[str, Any]:
+    """A choice of a complete response."""
+    delta = whole.pop("delta")
+    _numbers, calls = delta.pop("tool_calls", (None, {}))
+    message = {"role": "assistant", "content": None, **delta}
+    if calls:
+        message["tool_calls"] = [
+            {name: value for name, value in call.items() if name != "index"}
+            for call in calls.values()
+        ]
+    return {"finish_reason": None, **whole, "index": index, "message": message}
+
+
+class _Choice:
+    """The state of one choice of a stream."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []  # of calls that were left out
+        self.has_passed = False
+        self.calls = _CallNumbers()
+        # A call's number in the stream -> its number without the calls left out; None for a call
+        # that is left out.
+        self.numbers: dict[int, int | None] = {}
+        # Fragments of calls whose name has not arrived yet.
+        self.nameless: dict[int, list[Any]] = {}
+        self.called: dict[int, str] = {}
+
+
+class _ChatFilter:
+    def __init__(self, gate: Refusing) -> None:
+        self._gate = gate
+        self._choices: dict[int, _Choice] = {}
+
+    def feed(self, chunk: Any) -> list[Any]:
+        choices = get_list(chunk, "choices")
+        passed = [left for choice in choices if (left := self._pass_choice(choice)) is not None]
+        if choices and not passed and get(chunk, "usage") is None:
+            return []
+        is_same = len(passed) == len(choices) and all(map(is_, passed, choices))
+        return [chunk if is_same else put(chunk, {"choices": passed})]
+
+    def _pass_choice(self, choice: Any) -> Any | None:
+        """The choice without fragments of refused calls; None if it holds nothing else."""
+        state = self._choices.setdefault(get(choice, "index") or 0, _Choice())
+        delta, finish = get(choice, "delta"), get(choice, "finish_reason")
+        role = get(delta, "role")
+        changes = self._pass_calls(state, delta)
+        said = any(get(delta, name) for name in ("content", "refusal"))
+        state.has_passed = state.has_passed or said
+        if state.names and finish is not None:
+            if not state.has_passed:
+                changes["content"] = self._gate.explain_refused(state.names)
+            if not any(number is not None for number in state.numbers.values()):
+                finish = "stop" if finish in ("tool_calls", "function_call") else finish
+        elif finish is None and changes and not (any(changes.values()) or said or role):
+            return None
+        ends = {} if finish == get(choice, "finish_reason") else {"finish_reason": finish}
+        return put(choice, {"delta": put(delta, changes), **ends}) if changes or ends else choice
+
+    def _pass_calls(self, state: _Choice, delta: Any) -> dict[str, Any]:
+        """The changes to the fields of a delta that hold calls."""
+        changes: dict[str, Any] = {}
+        fragments = get_list(delta, "tool_calls")
+        kept = [left for each in fragments for left in self._pass_fragment(state, each)]
+        if len(kept) != len(fragments) or not all(map(is_, kept, fragments)):
+            changes["tool_calls"] = kept or None
+        state.has_passed = state.has_passed or bool(kept)
+        old = get(delta, "function_call")
+        if old is not None:
+            # The older form: one call in a message, without a number.
+            asked = {"type": "function", "function": {"name": get(old, "name")}}
+            if self._is_refused(state, asked if get(old, "name") else None, -1):
+                changes["function_call"] = None
+            else:
+                state.has_passed = True
+        return changes
+
+    def _pass_fragment(self, state: _Choice, fragment: Any) -> list[Any]:
+        number = state.calls.find(fragment)
+        if number not in state.numbers:
+            held = state.nameless.setdefault(number, [])
+            held.append(fragment)
+            if _read_name(fragment) is None:
+                return []
+            del state.nameless[number]
+            state.called[number] = _read_name(fragment) or ""
+            refused = self._is_refused(state, fragment, number)
+            return [] if refused else [self._renumber(state, each, number) for each in held]
+        if state.numbers[number] is None:
+            return []
+        more = _read_name(fragment)
+        if more is not None and more != state.called[number]:
+            # Another name would turn an allowed call into a call of another tool.
+            kind = "function" if get(fragment, "function") is not None else "custom"
+            fragment = put(fragment, {kind: put(get(fragment, kind), {"name": None})})
+        return [self._renumber(state, fragment, number)]
+
+    def _is_refused(self, state: _Choice, call: Any, number: int) -> bool:
+        """True if a call is left out: the decision on its name holds for all its fragments."""
+        if call is not None and number not in state.numbers:
+            # A response of any kind of call will do: its name alone decides.
+            named = {"type": "function", "function": {"name": _read_name(call)}}
+            names = self._gate.find_refused({"choices": [{"message": {"tool_calls": [named]}}]})
+            state.names += names
+            kept = sum(other is not None for other in state.numbers.values())
+            state.numbers[number] = None if names else kept
+        return number in state.numbers and state.numbers[number] is None
+
+    def _renumber(self, state: _Choice, fragment: Any, number: int) -> Any:
+        wanted = state.numbers[number]
+        return fragment if get(fragment, "index") == wanted else put(fragment, {"index": wanted})

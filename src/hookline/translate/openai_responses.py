@@ -1,4 +1,5 @@
-"""The translator of OpenAI's responses: a conversation of items, of which messages are one kind.
+"""The translator of OpenAI's responses, and their streams: a conversation of items, of which
+messages are one kind.
 
 Hooks are shown neither the instructions nor items other than messages; these stay in their place.
 """
@@ -10,6 +11,15 @@ from hookline.errors import TranslationError
 from hookline.translate.blocks import BlockForm, Blocks
 from hookline.translate.messages import MessageTranslator
 from hookline.translate.openai_chat import CHOICES, MODES, NAMES, ROLES
+from hookline.translate.streams import (
+    CallFilter,
+    ItemFilter,
+    Refusing,
+    classes_by_type,
+    extend,
+    make_like,
+    to_json,
+)
 from hookline.translate.values import (
     SDKCall,
     get,
@@ -185,9 +195,8 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         if not items:
             refuse_text(choice, self.response_fields, "a model response has no output")
         texts = [text for item in items if _is_message(item) for text in self._read_texts(item)]
-        # JSON may repeat the texts under this name, as the SDK does.
         whole = choice.get("output_text") if isinstance(choice, Mapping) else None
-        if whole and whole != "".join(texts):
+        if whole and whole != _join_output_text(items):
             raise TranslationError("output_text differs from the text of the output")
         return texts
 
@@ -216,7 +225,7 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
             edited.append(_make_message(texts, is_json=isinstance(choice, Mapping)))
         changes: dict[str, Any] = {"output": edited}
         if isinstance(choice, Mapping) and "output_text" in choice:
-            changes["output_text"] = "".join(texts)
+            changes["output_text"] = _join_output_text(edited)
         return put(choice, changes)
 
     def _read_texts(self, item: Any) -> list[str]:
@@ -265,6 +274,12 @@ class OpenAIResponsesTranslator(MessageTranslator[Any]):
         return Response.model_validate(empty)
 
 
+def _join_output_text(items: Sequence[Any]) -> str:
+    """What JSON may repeat of its items under ``output_text``, as the SDK does: no refusals."""
+    blocks = (block for item in items if _is_message(item) for block in get_list(item, "content"))
+    return "".join(get_text(each, "text") for each in blocks if get(each, "type") == "output_text")
+
+
 def _choose_text_maker(item: Any) -> Callable[[str], Any]:
     """The function that makes a text block for a message: JSON for JSON, else an SDK's object."""
     if isinstance(item, Mapping):
@@ -287,3 +302,183 @@ def _make_message(texts: Sequence[str], *, is_json: bool) -> Any:
     from openai.types.responses import ResponseOutputMessage
 
     return ResponseOutputMessage.model_validate(message)
+
+
+# The type of a part of an item -> the prefix of its events, that of its text's events, its field.
+_PARTS = {
+    "output_text": ("response.content_part", "response.output_text", "text"),
+    "refusal": ("response.content_part", "response.refusal", "refusal"),
+    "reasoning_text": ("response.content_part", "response.reasoning_text", "text"),
+    "summary_text": ("response.reasoning_summary_part", "response.reasoning_summary_text", "text"),
+}
+# The type of a call -> the prefix of its arguments' events, and their field.
+_ARGUMENTS = {
+    "function_call": ("response.function_call_arguments", "arguments"),
+    "custom_tool_call": ("response.custom_tool_call_input", "input"),
+    "mcp_call": ("response.mcp_call_arguments", "arguments"),
+}
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ResponsesStreams:
+    """``StreamForm`` of ``client.responses.create(stream=True)``."""
+
+    def merge(self, chunks: Sequence[Any]) -> Any:
+        whole: dict[str, Any] = {}
+        items: dict[int, dict[str, Any]] = {}
+        for event in map(to_json, chunks):
+            if isinstance(event.get("response"), Mapping):
+                whole = dict(event["response"])
+            _merge_item(items, event)
+        if items and not whole.get("output"):
+            # The stream ended early, or its server does not repeat the output at the end.
+            whole["output"] = [items[index] for index in sorted(items)]
+        return make_like(chunks[0], _load_response_class, whole)
+
+    def split(self, response: Any) -> list[Any]:
+        whole = to_json(response)
+        output = whole.get("output") or []
+        status = whole.get("status") or "completed"
+        begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+        events: list[dict[str, Any]] = [
+            {"type": "response.created", "response": begun},
+            {"type": "response.in_progress", "response": begun},
+        ]
+        for index, item in enumerate(output):
+            events += _split_item(index, dict(item))
+        end = f"response.{status}"
+        end = end if end in _ENDS else "response.completed"
+        events.append({"type": end, "response": whole})
+        return [
+            _make_event(response, {**event, "sequence_number": number})
+            for number, event in enumerate(events)
+        ]
+
+    def filter_calls(self, gate: Refusing) -> CallFilter:
+        return _ResponsesFilter(gate)
+
+
+def _load_response_class() -> Any:
+    from openai.types.responses import Response
+
+    return Response
+
+
+def _make_event(like: Any, event: Mapping[str, Any]) -> Any:
+    def kind() -> Any:
+        from openai.types.responses import ResponseStreamEvent
+
+        return classes_by_type(ResponseStreamEvent)[event["type"]]
+
+    return make_like(like, kind, event)
+
+
+def _merge_item(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
+    """Add what an event holds of an item of the output."""
+    index, kind = event.get("output_index"), event.get("type", "")
+    if not isinstance(index, int):
+        return
+    if kind in ("response.output_item.added", "response.output_item.done"):
+        items[index] = dict(event["item"])
+    # A server may send a text without announcing its item first.
+    unannounced = {"id": event.get("item_id"), "type": "message", "role": "assistant"}
+    item = items.setdefault(index, unannounced)
+    for start, name in _ARGUMENTS.values():
+        if kind == f"{start}.delta":
+            extend(item, {name: event["delta"]})
+    for part_type, (_, start, name) in _PARTS.items():
+        if kind == f"{start}.delta":
+            is_summary = part_type == "summary_text"
+            place = event.get("summary_index" if is_summary else "content_index", 0)
+            field = "summary" if is_summary else "content"
+            parts = [dict(part) for part in item.get(field) or ()]
+            while len(parts) <= place:
+                new = {"type": part_type, name: ""}
+                parts.append(new | ({"annotations": []} if part_type == "output_text" else {}))
+            extend(parts[place], {name: event["delta"]})
+            item[field] = parts
+
+
+def _split_item(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of one item of the output."""
+    place = {"output_index": index}
+    at = {"item_id": item.get("id") or "", **place}
+    begun = {**item, "status": "in_progress"} if "status" in item else dict(item)
+    within: list[dict[str, Any]] = []
+    for field, number in (("summary", "summary_index"), ("content", "content_index")):
+        parts = item.get(field)
+        if not isinstance(parts, list):
+            continue
+        begun[field] = []
+        for part_number, part in enumerate(parts):
+            within += _split_part({**at, number: part_number}, part)
+    start, name = _ARGUMENTS.get(item.get("type", ""), ("", ""))
+    if start:
+        begun[name], given = "", item.get(name) or ""
+        within.append({"type": f"{start}.delta", **at, "delta": given})
+        named = {"name": item.get("name")} if item["type"] == "function_call" else {}
+        within.append({"type": f"{start}.done", **at, **named, name: given})
+    return [
+        {"type": "response.output_item.added", **place, "item": begun},
+        *within,
+        {"type": "response.output_item.done", **place, "item": item},
+    ]
+
+
+def _split_part(at: Mapping[str, Any], part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of one part of an item."""
+    if part.get("type") not in _PARTS:
+        return []
+    start, text_start, name = _PARTS[part["type"]]
+    text = part.get(name) or ""
+    notes = {"logprobs": part.get("logprobs") or []} if part["type"] == "output_text" else {}
+    begun = {**part, name: "", **({"annotations": [], "logprobs": []} if notes else {})}
+    return [
+        {"type": f"{start}.added", **at, "part": begun},
+        {"type": f"{text_start}.delta", **at, "delta": text, **notes},
+        {"type": f"{text_start}.done", **at, name: text, **notes},
+        {"type": f"{start}.done", **at, "part": dict(part)},
+    ]
+
+
+class _ResponsesFilter(ItemFilter):
+    number_field = "output_index"
+
+    def __init__(self, gate: Refusing) -> None:
+        super().__init__(gate)
+        self._sent = 0
+
+    def read_item(self, chunk: Any) -> Any | None:
+        return get(chunk, "item") if get(chunk, "type") == "response.output_item.added" else None
+
+    def make_response(self, item: dict[str, Any]) -> dict[str, Any]:
+        return {"output": [item]}
+
+    def pass_event(self, chunk: Any, changes: dict[str, Any]) -> list[Any]:
+        if get(chunk, "type") in _ENDS:
+            return self._end_response(chunk)
+        return [self._put_number(chunk, changes)]
+
+    def _end_response(self, chunk: Any) -> list[Any]:
+        response = get(chunk, "response")
+        names = [*self.names, *self._gate.find_refused(response)]
+        if not names:
+            return [self._put_number(chunk, {})]
+        left = self._gate.drop_refused(response, names)
+        # The text that says why nothing is left was not announced yet.
+        output = to_json(left).get("output") or []
+        added = [
+            event
+            for index in range(self.items, len(output))
+            for event in _split_item(index, dict(output[index]))
+        ]
+        events = [_make_event(chunk, {**event, "sequence_number": 0}) for event in added]
+        return [self._put_number(event, {}) for event in events] + [
+            self._put_number(chunk, {"response": left})
+        ]
+
+    def _put_number(self, chunk: Any, changes: dict[str, Any]) -> Any:
+        changes = {**changes, "sequence_number": self._sent}
+        self._sent += 1
+        same = all(get(chunk, name) == value for name, value in changes.items())
+        return chunk if same else put(chunk, changes)

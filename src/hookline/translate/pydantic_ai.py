@@ -194,7 +194,7 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
         return name
 
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
-        self._check_request(request)
+        self.check_request(request)
         if not isinstance(request, PydanticAICall):
             return None, None
         return (request.settings or {}).get("tool_choice"), self.tools_of(request) or None
@@ -218,6 +218,8 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
     def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
         """Remove the declarations that are not allowed, since not every model of the framework has
         a tool choice. The output tools stay."""
+        if not self.tools_of(request):
+            return request
         parameters: ModelRequestParameters = request.parameters
         names: list[str] | None = None
         if mode == "NONE" or allowed is not None:
@@ -225,8 +227,8 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             names = [each.name for each in functions]
             parameters = replace(
                 parameters,
-                function_tools=functions,
-                native_tools=self.keep_tools(parameters.native_tools, mode, allowed),
+                function_tools=[*functions],
+                native_tools=[*self.keep_tools(parameters.native_tools, mode, allowed)],
             )
         if names is None and mode == "ANY" and not parameters.function_tools:
             mode = "AUTO"

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Protocol, get_args
 
 from hookline.errors import TranslationError
-from hookline.translate.values import get
+from hookline.translate.values import get, is_object, put
 
 
 class Refusing(Protocol):
@@ -56,12 +56,15 @@ class StreamForm(Protocol):
         ...
 
 
-# The name of an API -> the module of its streams and the class.
+# The name of an API -> the module of its translator and the class of its streams.
 _FORMS = {
-    "openai-chat": ("openai_streams", "ChatStreams"),
-    "openai-responses": ("openai_streams", "ResponsesStreams"),
-    "anthropic": ("anthropic_stream", "AnthropicStreams"),
+    "openai-chat": ("openai_chat", "ChatStreams"),
+    "openai-responses": ("openai_responses", "ResponsesStreams"),
+    "anthropic": ("anthropic", "AnthropicStreams"),
+    "genai": ("genai", "GenAIStreams"),
 }
+# Fields of a fragment that do not continue those of the last one.
+_WORDS = frozenset({"role", "id", "type", "index", "name"})
 _ANTHROPIC_EVENTS = ("message_", "content_block_")
 
 
@@ -78,7 +81,19 @@ def find_stream_form(value: object) -> StreamForm | None:
         return _make_form("openai-responses")
     if isinstance(get(value, "content"), list | tuple):
         return _make_form("anthropic")
-    return None
+    if is_object(value, "google", "GenerateContentResponse"):
+        return _make_form("genai")
+    return _make_form("genai") if _is_gemini_chunk(value) else None
+
+
+def _is_gemini_chunk(value: object) -> bool:
+    """True for JSON of Gemini: hooks' own form has texts for parts, and it is not streamed."""
+    candidates = get(value, "candidates")
+    if not isinstance(value, Mapping) or not isinstance(candidates, list | tuple):
+        return False
+    contents = [get(candidate, "content") for candidate in candidates]
+    parts = [get(content, "parts") for content in contents if content is not None]
+    return all(isinstance(part, Mapping) for held in parts for part in held or ())
 
 
 @cache
@@ -110,3 +125,65 @@ def classes_by_type(union: Any) -> dict[str, Any]:
     """The classes in an SDK's union of events by the value of their field ``type``."""
     kinds = get_args(get_args(union)[0])
     return {get_args(kind.model_fields["type"].annotation)[0]: kind for kind in kinds}
+
+
+def extend(whole: dict[str, Any], fragment: Mapping[str, Any]) -> None:
+    """Add a fragment of a value to the fragments before it: texts and lists continue those before,
+    objects are extended in their turn, anything else replaces. ``whole`` is altered, and nothing
+    that it was given."""
+    for name, value in fragment.items():
+        before = whole.get(name)
+        if value is None:
+            continue
+        if isinstance(value, Mapping):
+            held = dict(before) if isinstance(before, Mapping) else {}
+            extend(held, value)
+            whole[name] = held
+        elif isinstance(value, list | tuple):
+            whole[name] = [*(before or ()), *value]
+        elif isinstance(before, str) and isinstance(value, str):
+            # Some servers repeat these, or leave them empty, in each fragment.
+            whole[name] = value or before if name in _WORDS else before + value
+        else:
+            whole[name] = value
+
+
+class ItemFilter:
+    """``CallFilter`` of a stream of numbered items (blocks of a message, items of an output), each
+    of which begins with an event that holds it. The events of a call that is left out do not pass,
+    and the items after it have lower numbers."""
+
+    # The field of an event that holds the number of its item.
+    number_field: str
+
+    def __init__(self, gate: Refusing) -> None:
+        self._gate = gate
+        self.names: list[str] = []  # of calls that were left out
+        self.items = 0  # that have passed
+        self._dropped: set[int] = set()
+
+    def read_item(self, chunk: Any) -> Any | None:
+        """The item that begins with this event; None for other events."""
+        raise NotImplementedError
+
+    def make_response(self, item: dict[str, Any]) -> dict[str, Any]:
+        """A response of this item alone."""
+        raise NotImplementedError
+
+    def pass_event(self, chunk: Any, changes: dict[str, Any]) -> list[Any]:
+        """What passes for an event of an item that is not left out; ``changes`` number it anew."""
+        return [put(chunk, changes)]
+
+    def feed(self, chunk: Any) -> list[Any]:
+        """The chunks that may pass after the stream's next chunk."""
+        number, item = get(chunk, self.number_field), self.read_item(chunk)
+        if item is not None and isinstance(number, int):
+            names = self._gate.find_refused(self.make_response(to_json(item)))
+            self.names += names
+            self.items += not names
+            if names:
+                self._dropped.add(number)
+        if number in self._dropped:
+            return []
+        before = sum(other < number for other in self._dropped) if isinstance(number, int) else 0
+        return self.pass_event(chunk, {self.number_field: number - before} if before else {})

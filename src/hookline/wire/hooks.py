@@ -124,8 +124,6 @@ class HookConfig(
     closed because of strict mode alone."""
 
     type: ClassVar[str] = ""
-    needs_asyncio: ClassVar[bool] = False
-
     name: Annotated[
         str,
         key(
@@ -182,6 +180,11 @@ class HookConfig(
     ] = field(default=None, name="if")
     # The folder of the plugin that the hook comes from.
     plugin_root: str | None = None
+
+    @property
+    def needs_asyncio(self) -> bool:
+        """True if it runs on an event loop of asyncio alone."""
+        return False
 
     @property
     def is_waited_for(self) -> bool:
@@ -312,10 +315,21 @@ class RuntimeHook(HookConfig, frozen=True, kw_only=True):
     """A hook that is a function of this process, plain or async."""
 
     type: ClassVar[str] = "runtime"
-    needs_asyncio: ClassVar[bool] = True
 
     function: HookFunction
     is_async: bool = False
+    inline: bool = False
+
+    @property
+    def is_inline(self) -> bool:
+        """True if a plain function runs where it is called, without a thread of its own: it says
+        that it is quick, or it is a guard, which must not depend on a thread that starts."""
+        is_guard = self.on_failure == "block" and not self.closed_by_mode
+        return not self.is_async and (self.inline or is_guard)
+
+    @property
+    def needs_asyncio(self) -> bool:
+        return not self.is_inline
 
     def identity(self) -> object:
         return (self.type, self.name, id(self.function))
@@ -326,7 +340,6 @@ class HttpHook(HookConfig, frozen=True, kw_only=True, tag="http"):
     is the answer. It takes ``pip install 'hookline[http]'``."""
 
     type: ClassVar[str] = "http"
-    needs_asyncio: ClassVar[bool] = True
 
     url: Annotated[
         str,
@@ -358,6 +371,10 @@ class HttpHook(HookConfig, frozen=True, kw_only=True, tag="http"):
     # Lists of patterns; the URL must match at least one pattern of each list.
     allowed_urls: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def needs_asyncio(self) -> bool:
+        return True
+
     def identity(self) -> object:
         headers = tuple(sorted(self.headers.items()))
         words = (self.type, self.name, self.url, headers, self.allowed_env, self.allowed_urls)
@@ -369,7 +386,6 @@ class PromptHook(HookConfig, frozen=True, kw_only=True, tag="prompt"):
     that fires events names the model: ``Hooks(judge=…)``."""
 
     type: ClassVar[str] = "prompt"
-    needs_asyncio: ClassVar[bool] = True
 
     prompt: Annotated[
         str,
@@ -394,6 +410,10 @@ class PromptHook(HookConfig, frozen=True, kw_only=True, tag="prompt"):
             "the turn. In hookline's own settings a no always denies."
         ),
     ] = False
+
+    @property
+    def needs_asyncio(self) -> bool:
+        return True
 
     def identity(self) -> object:
         words = (self.type, self.name, self.prompt, self.model, self.continue_on_block)

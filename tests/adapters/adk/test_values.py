@@ -8,21 +8,19 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
-from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 from pydantic import BaseModel
 
-from hookline import Hooks, add_context, replace_result, stop
+from hookline import Hooks, replace_result
 from hookline.adapters.adk.modelcalls import (
     hold_back,
     mend_output,
 )
-from hookline.adapters.adk.runs import ModelStep, Run, ToolStep
+from hookline.adapters.adk.runs import AdkModelCall, Run, mark, read_marks, read_prompt, show_text
 from hookline.adapters.adk.toolcalls import (
     ToolCalls,
 )
-from hookline.adapters.adk.turns import read_prompt
-from hookline.adapters.gates import Conversation
+from hookline.adapters.conversations import Conversation
 
 SAID = types.Part(text="so")
 RESULT = types.Part(function_response=types.FunctionResponse(id="1", name="f", response={"a": 1}))
@@ -67,62 +65,33 @@ async def test_every_result_in_a_message_is_seen_and_only_those_of_known_calls()
     assert await ToolCalls(None).see_results(run, events, unknown) is False
 
 
-def context_of(*events: Event, id: str | None = "1") -> Any:
-    return SimpleNamespace(function_call_id=id, session=SimpleNamespace(events=[*events]))
-
-
-@pytest.mark.parametrize(
-    ("said", "result", "kept", "ends"),
-    [
-        (None, None, [], None),
-        (add_context("try again"), None, ["try again"], None),
-        (replace_result("no disk"), {"error": "no disk"}, [], None),
-        (stop("enough"), {"error": "enough"}, [], "enough"),
-    ],
-    ids=str,
-)
-async def test_what_hooks_make_of_a_tool_that_raised(
-    said: Any, result: Any, kept: list[str], ends: str | None
-) -> None:
-    hooks = Hooks()
-    hooks.on("AfterTool")(lambda _event: said)
-    run = Run(Conversation(hooks))
-    step = ToolStep(BaseTool(name="f", description=""), {}, context_of(), may_answer=True)
-    assert await ToolCalls(None).fail(run, step, OSError("full")) is None
-    assert not step.has_failed
-    step.gate = await run.face.tool_gate("f", {})
-    step.context.actions = EventActions()  # type: ignore[misc]
-    assert await ToolCalls(None).fail(run, step, OSError("full")) == result
-    assert (run.conversation.take(), run.stop) == (kept, ends)
-    assert (step.has_failed, step.is_settled) == (True, result is not None)
-
-
 class Seat(BaseModel):
     row: int
 
 
-def model_step(**agent: Any) -> ModelStep:
-    held: Any = SimpleNamespace(**agent)
-    return ModelStep(EventActions(), LlmRequest(), held)
+def model_call(run: Run, **fields: Any) -> AdkModelCall:
+    agent: Any = SimpleNamespace(**fields)
+    return AdkModelCall(run, EventActions(), LlmRequest(), agent)
 
 
-def stored(step: ModelStep, run: Run, text: str, value: Any, own: str) -> Any:
+def stored(call: AdkModelCall, run: Run, text: str, value: Any, own: str) -> Any:
     content = types.Content(role="model", parts=[types.Part(text=text)])
     event = Event(author="root", content=content)
     event.actions.state_delta = {"k": value}
-    mend_output(run, step, event, own)
+    mend_output(run, call, event, own)
     return event.actions.state_delta
 
 
 def test_the_texts_that_adk_joined_are_corrected_one_after_the_other() -> None:
-    run, step = Run(Conversation(Hooks())), model_step(output_key="k")
-    assert stored(step, run, "[1]", "one", "one") == {"k": "[1]"}
-    assert stored(step, run, "[2]", "onetwo", "two") == {"k": "[1][2]"}
-    assert stored(step, run, "three", "onetwothree", "three") == {"k": "[1][2]three"}
-    assert stored(step, Run(Conversation(Hooks())), "b", "ab", "b") == {"k": "ab"}
-    assert stored(model_step(output_key="x"), run, "[1]", "one", "one") == {"k": "one"}
-    assert stored(model_step(), run, "[1]", "one", "one") == {"k": "one"}
-    structured = model_step(output_key="k", output_schema=Seat)
+    run = Run(Conversation(Hooks()))
+    call = model_call(run, output_key="k")
+    assert stored(call, run, "[1]", "one", "one") == {"k": "[1]"}
+    assert stored(call, run, "[2]", "onetwo", "two") == {"k": "[1][2]"}
+    assert stored(call, run, "three", "onetwothree", "three") == {"k": "[1][2]three"}
+    assert stored(call, Run(Conversation(Hooks())), "b", "ab", "b") == {"k": "ab"}
+    assert stored(model_call(run, output_key="x"), run, "[1]", "one", "one") == {"k": "one"}
+    assert stored(model_call(run), run, "[1]", "one", "one") == {"k": "one"}
+    structured = model_call(run, output_key="k", output_schema=Seat)
     assert stored(structured, run, '{"row": 4}', {"row": 3}, '{"row": 3}') == {"k": {"row": 4}}
     value = {"row": 3}
     assert stored(structured, run, "same", value, "same")["k"] is value
@@ -134,9 +103,9 @@ def test_an_answer_that_the_next_node_has_read_is_told_if_hooks_changed_it(
 ) -> None:
     run = Run(Conversation(Hooks(strict=strict)))
     event = Event(author="root", content=types.Content(parts=[SAID]), output="so")
-    mend_output(run, model_step(), event, "so")
+    mend_output(run, model_call(run), event, "so")
     assert (event.output, run.stop, caplog.text) == ("so", None, "")
-    mend_output(run, model_step(), event, "secret")
+    mend_output(run, model_call(run), event, "secret")
     assert event.output == "so"
     assert "reads the unchanged answer" in caplog.text
     assert (run.stop is not None) == strict
@@ -154,3 +123,33 @@ def test_a_chunk_that_is_held_back_quotes_nothing() -> None:
     )
     hold_back(chunk)
     assert chunk.model_dump(exclude_none=True) == {"partial": True}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        (types.Content(), ""),
+        (
+            types.Content(
+                parts=[
+                    *(types.Part(text="a"), types.Part(text="hm", thought=True)),
+                    *(types.Part(), types.Part(text="b")),
+                ]
+            ),
+            "ab",
+        ),
+    ],
+)
+def test_a_text_is_shown_without_thoughts(content: Any, text: str) -> None:
+    assert show_text(content) == text
+
+
+def test_marks_are_added_to_others_and_to_what_else_an_event_holds() -> None:
+    event = Event(author="user", custom_metadata={"own": 1})
+    assert read_marks(event) == {}
+    mark(event, allowed=["a"])
+    mark(event, calls={})
+    assert read_marks(event) == {"allowed": ["a"], "calls": {}}
+    assert (event.custom_metadata or {})["own"] == 1
+    assert read_marks(Event(author="user", custom_metadata={"hookline": "forged"})) == {}

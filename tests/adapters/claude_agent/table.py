@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_agent_sdk import (
+    AgentDefinition,
     AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
@@ -29,7 +30,7 @@ from msgspec.structs import replace
 
 from hookline.adapters.claude_agent import hooked
 from tests.adapters.claude_agent.messages import MessagesApi, clean_environment, read_result
-from tests.kit.adapters import Harness, Limit, Message, Reply, Run, Tool
+from tests.kit.adapters import DELEGATE, HELPER, Call, Harness, Limit, Message, Reply, Run, Tool
 
 _PREFIX = "mcp__host__"
 
@@ -38,8 +39,7 @@ async def run(run: Run) -> None:
     def reply(messages: Any, tools: Any) -> Reply:
         names = [name.removeprefix(_PREFIX) for name in tools]
         said = run.next_reply([Message(m.role, m.text) for m in messages], names)
-        calls = tuple(replace(call, name=_PREFIX + call.name) for call in said.calls)
-        return replace(said, calls=calls)
+        return replace(said, calls=tuple(map(_as_claudes, said.calls)))
 
     async def can_use_tool(
         name: str, given: dict[str, Any], context: ToolPermissionContext
@@ -52,9 +52,10 @@ async def run(run: Run) -> None:
         options = ClaudeAgentOptions(
             cwd=folder,
             env=clean_environment(api, Path(folder)),
-            tools=[],
+            tools=["Agent"] if run.delegates else [],
+            agents={HELPER: AgentDefinition(description="Helps.", prompt="You help.")},
             mcp_servers={"host": create_sdk_mcp_server("host", tools=_make_tools(run.tools))},
-            settings=json.dumps({"permissions": {"allow": [_PREFIX[:-2]]}}),
+            settings=json.dumps({"permissions": {"allow": [_PREFIX[:-2], "Agent"]}}),
             setting_sources=[],
             system_prompt="You are a clerk.",
             can_use_tool=can_use_tool,
@@ -65,6 +66,14 @@ async def run(run: Run) -> None:
             if run.compresses:
                 prompts.insert(-1, "/compact")
             await _MODES[run.mode](run, guarded, prompts)
+
+
+def _as_claudes(call: Call) -> Call:
+    """A call with Claude Code's names."""
+    if call.name != DELEGATE:
+        return replace(call, name=_PREFIX + call.name)
+    args = {"description": "help", "prompt": call.args["task"], "subagent_type": HELPER}
+    return replace(call, name="Agent", args={**args, "run_in_background": False})
 
 
 def _make_tools(tools: list[Tool]) -> list[SdkMcpTool[Any]]:
@@ -151,4 +160,5 @@ HARNESS = Harness(
     },
     run=run,
     conversations=6,
+    delegates=True,
 )

@@ -13,7 +13,7 @@ from tests.adapters.claude_agent.playing import note
 Fire = Callable[..., Awaitable[Any]]
 
 
-def callbacks_of(hooks: Hooks, **options: Any) -> Fire:
+def callbacks_of(hooks: Any, **options: Any) -> Fire:
     """Fires an event of Claude Code at the callbacks of an agent."""
     found: Any = hooked(ClaudeAgentOptions(**options), hooks).hooks
 
@@ -379,3 +379,23 @@ async def test_hooks_read_a_result_as_the_model_does(fields: dict[str, Any], rea
     [event] = noted
     shown = event["tool_response"]["llmContent"]
     assert shown == (fields["tool_response"] if read is None else read)
+
+
+async def test_events_say_whose_they_are_and_in_which_turn_they_fire() -> None:
+    hooks = Hooks()
+    noted: list[Any] = []
+    for event in ("BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "Notification"):
+        hooks.on(event)(noted.append)
+    fire = callbacks_of(hooks.session("s", labels={"user": "ada"}))
+    await fire("UserPromptSubmit", prompt="Hi", prompt_id="p1")
+    await fire("PreToolUse")
+    await fire("PostToolUse")
+    await fire("Notification", message="Hm?", agent_id="a", agent_type="scout")
+    await fire("Stop", stop_hook_active=False)
+    await fire("UserPromptSubmit", prompt="And then?")
+    assert [event["turn_id"] for event in noted[:5]] == ["p1"] * 5
+    assert noted[5]["turn_id"] not in ("p1", None)
+    assert [event["labels"] for event in noted] == [{"user": "ada"}] * 6
+    agents = [event.get("agent") for event in noted]
+    assert agents.pop(3) == {"name": "scout", "id": "a", "parent": "main", "depth": 1}
+    assert agents == [None] * 5

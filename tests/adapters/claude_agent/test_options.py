@@ -78,6 +78,8 @@ async def test_a_copy_asks_and_resumes_as_its_own_options_say() -> None:
 
     first = hooked(ClaudeAgentOptions(), hooks)
     copy = dataclasses.replace(first, can_use_tool=can_use_tool, resume="b")
+    await start(first, "a")
+    await start(copy, "b")
     given: Any = {"session_id": "a", "tool_name": "Bash", "tool_input": {}, "tool_use_id": "1"}
     reasons = []
     for options in (copy, first):
@@ -85,9 +87,7 @@ async def test_a_copy_asks_and_resumes_as_its_own_options_say() -> None:
         output: Any = await matcher.hooks[0](given, "1", {"signal": None})
         reasons.append(output["hookSpecificOutput"]["permissionDecisionReason"])
     assert reasons == ["really?", "really? (nobody can be asked to confirm it)"]
-    await start(first, "a")
-    await start(copy, "b")
-    assert [e.get("source") for e in told] == [None, "startup", "resume"]
+    assert [e.get("source") for e in told] == ["startup", "resume", None]
 
 
 def test_a_matcher_that_is_none_of_the_sdks_is_left_to_it() -> None:

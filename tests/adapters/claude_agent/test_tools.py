@@ -258,7 +258,9 @@ async def test_what_hooks_say_beside_a_result_reaches_the_model_but_for_a_tail_c
     noted = note(hooks, "AfterTool")
     with heard_warnings() as warnings:
         played = await play(tmp_path, hooks, [call("Bash", command="echo a"), "Done."], rules=ALL)
-    assert any("a tail call of 'read_file'" in w for w in warnings)
+    assert any(
+        "the tail call of 'read_file' that a hook asked for did not run" in w for w in warnings
+    )
     assert played.tool_results == ["b"]
     assert "this is a sandbox" in played.sent()
     assert "[System] be brief" in played.sent()
@@ -334,7 +336,7 @@ async def test_the_tools_of_subagents_are_guarded(tmp_path: Path) -> None:
     def before(_event: Event) -> Any:
         return deny("not in here")
 
-    noted = note(hooks, "BeforeTool")
+    noted, prompts = note(hooks, "BeforeTool"), note(hooks, "BeforeAgent")
     agent = call("Agent", description="d", prompt="Look.", run_in_background=False)
     played = await play(
         tmp_path,
@@ -348,6 +350,10 @@ async def test_the_tools_of_subagents_are_guarded(tmp_path: Path) -> None:
     assert [event["tool_name"] for event in noted] == ["task", "run_shell_command"]
     assert noted[0]["tool_input"]["goal_prompt"] == "Look."
     assert {event["session_id"] for event in noted} == {played.session_id}
+    assert [event["prompt"] for event in prompts] == ["Go on."]
+    assert len({event["turn_id"] for event in (*prompts, *noted)}) == 1
+    assert "agent" not in noted[0]
+    assert (noted[1]["agent"]["name"], noted[1]["agent"]["depth"]) == ("general-purpose", 1)
 
 
 async def test_a_stop_in_a_subagent_ends_the_whole_turn(tmp_path: Path) -> None:

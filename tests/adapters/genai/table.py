@@ -23,7 +23,7 @@ from tests.adapters.genai.playing import (
     sse,
     text_of,
 )
-from tests.kit.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Message, Run
 
 
 async def run(run: Run) -> None:
@@ -38,6 +38,8 @@ async def run(run: Run) -> None:
     )
     is_async = "async" in run.mode
     functions: list[Any] = [tool.coroutine if is_async else tool.function for tool in run.tools]
+    if run.delegates:
+        functions = [*functions, _make_delegate(client, functions, is_async=is_async)]
     config = types.GenerateContentConfig(tools=functions)
     talk = _Chat(client, config, run) if "chat" in run.mode else _Models(client, config, run)
     for prompt in run.prompts:
@@ -49,6 +51,23 @@ async def run(run: Run) -> None:
     if is_async:
         await client.aio.aclose()
     client.close()
+
+
+def _make_delegate(client: genai.Client, tools: list[Any], *, is_async: bool) -> Any:
+    config = types.GenerateContentConfig(tools=tools)
+
+    def delegate(task: str) -> str:
+        """Ask the helper."""
+        answer = client.models.generate_content(model=HELPER, contents=task, config=config)
+        return text_of(answer)
+
+    async def delegate_async(task: str) -> str:
+        """Ask the helper."""
+        models = client.aio.models
+        return text_of(await models.generate_content(model=HELPER, contents=task, config=config))
+
+    delegate_async.__name__ = DELEGATE
+    return delegate_async if is_async else delegate
 
 
 class _Models:
@@ -190,4 +209,5 @@ HARNESS = Harness(
         "PreCompress": Limit("✗", why="a history is compressed by the program alone"),
     },
     run=run,
+    delegates=True,
 )

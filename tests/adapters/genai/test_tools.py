@@ -467,9 +467,9 @@ async def test_a_tool_that_asks_the_model_itself_is_a_sub_agent() -> None:
     assert played.text == "enough"
     assert [len(each) for each in events] == [1, 2, 2]
     assert len({event["turn_id"] for each in events for event in each}) == 1
-    outer_agent, inner_agent = (event.get("agent") for event in events[1])
-    assert outer_agent is None
-    assert (inner_agent["name"], inner_agent["depth"]) == (MODEL, 1)
+    outer_call, inner_call = events[1]
+    assert "agent" not in outer_call
+    assert (inner_call["agent"]["name"], inner_call["agent"]["depth"]) == (MODEL, 1)
 
 
 async def test_a_tool_that_no_hook_matches_costs_no_event() -> None:

@@ -131,13 +131,18 @@ async def test_a_turn_that_waits_for_the_user_goes_on_under_its_id_from_a_stored
         output_type=[str, DeferredToolRequests],
         capabilities=[HooklineCapability(hooks)],
     )
-    agent.tool_plain(lambda command: command, name="shell")
+
+    @agent.tool_plain
+    def shell(command: str) -> str:
+        return f"ran {command}"
+
     first = await agent.run("Go on.")
     assert isinstance(first.output, DeferredToolRequests)
     [asked] = first.output.approvals
     history = ModelMessagesTypeAdapter.validate_json(first.all_messages_json())
     answers = DeferredToolResults(approvals={asked.tool_call_id: True})
     await agent.run(None, message_history=history, deferred_tool_results=answers)
+    assert script.results() == ["ran rm"]
     assert len({event["turn_id"] for event in noted}) == 1
     assert noted[-1]["hook_event_name"] == "AfterAgent"
 

@@ -4,6 +4,7 @@ import asyncio
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from msgspec.structs import replace
 from strands import Agent
 from strands.agent.conversation_manager import SummarizingConversationManager
 from strands.session.file_session_manager import FileSessionManager
@@ -12,15 +13,20 @@ from strands.types.exceptions import ContextWindowOverflowException
 
 from hookline.adapters.strands import HooklinePlugin
 from tests.adapters.strands.models import ScriptedModel, Sent, read_message
-from tests.kit.adapters import Harness, Limit, Reply, Run, Tool
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Reply, Run, Tool
 
 
 async def run(run: Run) -> None:
     plugin = HooklinePlugin(run.hooks)
+    tools = [_make_tool(tool, is_async=run.mode != "sync") for tool in run.tools]
+    if run.delegates:
+        # Without the plugin: it finds the agents that an agent has as tools.
+        helper = Agent(_make_model(run), tools=tools, name=HELPER, callback_handler=None)
+        tools = [*tools, helper.as_tool(name=DELEGATE)]
     with TemporaryDirectory() as folder:
         agent = Agent(
             _make_model(run),
-            tools=[_make_tool(tool, is_async=run.mode != "sync") for tool in run.tools],
+            tools=tools,
             plugins=[plugin],
             callback_handler=None,
             conversation_manager=SummarizingConversationManager(
@@ -100,7 +106,13 @@ def _make_model(run: Run) -> ScriptedModel:
         if run.compresses and len(sent.messages) > 4 and not has_overflown:
             has_overflown = True
             raise ContextWindowOverflowException("too long")
-        return run.next_reply(sent.read(), sent.tools)
+        said = run.next_reply(sent.read(), sent.tools)
+        # Strands' own name for the prompt of an agent that is a tool.
+        calls = [
+            replace(call, args={"input": call.args["task"]}) if call.name == DELEGATE else call
+            for call in said.calls
+        ]
+        return replace(said, calls=tuple(calls))
 
     return ScriptedModel(reply)
 
@@ -115,4 +127,5 @@ HARNESS = Harness(
         "SessionEnd": Limit("◐", note="close()", why="Strands does not say that a chat is over"),
     },
     run=run,
+    delegates=True,
 )

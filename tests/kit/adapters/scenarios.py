@@ -411,7 +411,7 @@ def _check_stopped_inside(o: Observed) -> Iterator[str]:
     return _expect(
         (not o.ran, f"the stopped tool ran: {o.ran}"),
         (len(o.requests) == 2, f"the model was called {len(o.requests)} times, not twice"),
-        ("enough for today" in o.answer, f"the final text is {o.answer!r}, not the reason"),
+        ("enough for today" in o.seen, f"the user does not see why it ended: {o.answers}"),
     )
 
 

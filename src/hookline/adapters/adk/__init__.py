@@ -1,6 +1,6 @@
 """Hooks in ADK's agents: ``App(…, plugins=[HooklinePlugin()])``."""
 
-from hookline.adapters.gates import check_version
+from hookline.adapters.conversations import check_version
 
 # Before the imports that would fail with a message of their own.
 check_version("google-adk", "adk", "2.13", "3")

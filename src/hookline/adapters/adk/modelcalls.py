@@ -8,23 +8,18 @@ import json
 from typing import Any, get_origin
 
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.telemetry import tracing
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.genai import types
 from pydantic import TypeAdapter
 
-from hookline.adapters.adk.runs import MARK, ModelStep, Run, show_text
-from hookline.adapters.gates import split_json
+from hookline.adapters.adk.runs import MARK, AdkModelCall, Run, show_text
+from hookline.adapters.steps import Keep, ModelStep, Replace, Reply, Send, split_json
 from hookline.calls.tool import text_of
-from hookline.translate.genai import GenerateContentParameters
-from hookline.wire.events import HookEventName
+from hookline.translate.genai import GenerateContentParameters, accept_config
 
-MODEL_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
-)
 # The tool that a model calls to give a structured answer.
 ANSWER_TOOL = SetModelResponseTool.NAME
 BLOCKED = "BLOCKED_BY_HOOK"
@@ -33,33 +28,35 @@ _ABOUT_THE_TEXT = ("citation_metadata", "logprobs_result", "avg_logprobs", "outp
 _SPAN_RESPONSE = "gcp.vertex.agent.llm_response"
 
 
-async def open_step(run: Run, step: ModelStep, *, structured: bool) -> LlmResponse | None:
+async def open_call(call: AdkModelCall) -> LlmResponse | None:
     """Fire BeforeToolSelection and BeforeModel; return the response that replaces a call that hooks
     answered or blocked."""
-    request, shown = step.request, _show_request(step)
+    request = call.request
+
+    def show(texts: list[str]) -> GenerateContentParameters:
+        if texts:
+            content = types.Content(role="user", parts=[types.Part(text="\n\n".join(texts))])
+            request.contents = [*request.contents, content]
+        return _show_request(request)
+
     names = [name for name in request.tools_dict if name != ANSWER_TOOL]
-    gate = await run.face.model_gate(shown, available_tools=names or None)
-    step.allowed = gate.allowed
-    outcome = gate.outcome
-    if outcome is not None:
-        if outcome.message:
-            run.conversation.keep(f"[System] {outcome.message}")
-        content = outcome.response.candidates[0].content
-        answer = LlmResponse(content=content, finish_reason=types.FinishReason.STOP)
-        if outcome.blocked or outcome.stop is not None:
-            _reject(run, step, answer, outcome.reason, outcome.stop, structured=structured)
-        step.passed = answer.content
+    call.step = ModelStep(call.state, available_tools=names or None)
+    opening = await call.step.open(show)
+    if isinstance(opening, Reply):
+        answer = LlmResponse(finish_reason=types.FinishReason.STOP)
+        _put_reply(call, answer, opening)
         return answer
-    if gate.request is not shown:
-        request.model = gate.request.model or request.model
-        request.contents = gate.request.contents
-        request.config = gate.request.config or request.config
-    if gate.allowed is not None and ANSWER_TOOL in request.tools_dict:
-        _allow_answer(request.config)
+    assert isinstance(opening, Send)
+    request.model = opening.request.model or request.model
+    request.contents = opening.request.contents
+    own = request.config
+    request.config = accept_config(opening.request.config) or own
+    if opening.allowed and ANSWER_TOOL in request.tools_dict:
+        _allow_answer(request.config, own)
     return None
 
 
-async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema: Any) -> None:
+async def close_call(call: AdkModelCall, response: LlmResponse) -> None:
     """Fire AfterModel with a complete response, and apply the answers in place."""
     own = response.content
     if own is None:
@@ -69,21 +66,17 @@ async def close_step(run: Run, step: ModelStep, response: LlmResponse, *, schema
     shown = types.GenerateContentResponse(
         candidates=[candidate], usage_metadata=response.usage_metadata
     )
-    after = await run.face.after_model(_show_request(step), shown)
-    if after.message:
-        run.conversation.keep(f"[System] {after.message}")
-    if after.suppressed:
-        response.custom_metadata = {**(response.custom_metadata or {}), MARK: {"suppressed": True}}
-    if after.stopped or after.denied:
-        reason = after.reason or ""
-        response.content = _say(reason)
-        stop = reason if after.stopped else None
-        _reject(run, step, response, reason, stop, structured=schema is not None)
-    elif after.response is not shown:
-        candidates = after.response.candidates
-        changed = candidates[0].content if candidates else None
-        _put_content(run, response, changed, content, schema)
-    step.passed = response.content
+    # Another plugin or a callback may have answered before the call was opened.
+    step = call.step or ModelStep(call.state)
+    closing = await step.close(shown, request=_show_request(call.request))
+    if isinstance(closing, Reply):
+        _put_reply(call, response, closing)
+    elif isinstance(closing, Replace):
+        candidates = closing.response.candidates
+        _put_content(call, response, candidates[0].content if candidates else None, content)
+    if isinstance(closing, Keep | Replace) and closing.hidden:
+        _hide(response)
+    call.seen = response.content
     if response.content is not own:
         _forget_text(response)
         _trace_again(response)
@@ -96,22 +89,22 @@ def hold_back(response: LlmResponse) -> None:
     _forget_text(response)
 
 
-def mend_output(run: Run, step: ModelStep, event: Event, own: str) -> None:
+def mend_output(run: Run, call: AdkModelCall, event: Event, own: str) -> None:
     """Correct what ADK stored of an answer to what hooks left of it; ``own`` is the text before.
 
     ADK stores it before plugins see the event, and joins the texts of an agent's run.
     """
     left, place = show_text(event.content), (event.author, event.branch)
     if own != left and event.output is not None:
-        event.output = _read_answer(step, left)
-        told = (
+        event.output = _read_answer(call, left)
+        problem = (
             "hooks changed a model's answer that a callback or another plugin gave, but the "
             "next node of the workflow reads the unchanged answer"
         )
-        run.face.warn(told)
+        run.face.warn(problem)
         if run.face.is_strict():
-            run.end_loop(told)
-    delta, key = event.actions.state_delta, step.output_key
+            run.end(problem)
+    delta, key = event.actions.state_delta, call.output_key
     if key is None or key not in delta:
         return
     stored = delta[key]
@@ -123,12 +116,12 @@ def mend_output(run: Run, step: ModelStep, event: Event, own: str) -> None:
         delta[key] = earlier + left
         run.outputs[place] = stored, delta[key]
     elif own != left:
-        delta[key] = _read_answer(step, left)
+        delta[key] = _read_answer(call, left)
 
 
-def _read_answer(step: ModelStep, text: str) -> Any:
+def _read_answer(call: AdkModelCall, text: str) -> Any:
     """Return what ADK stores of an answer."""
-    if step.schema is None:
+    if call.schema is None:
         return text
     try:
         return json.loads(text)
@@ -136,42 +129,33 @@ def _read_answer(step: ModelStep, text: str) -> Any:
         return None
 
 
-def end_with(run: Run, step: ModelStep, reason: str, *, structured: bool) -> LlmResponse:
-    """Make the response that ends the agent loop."""
-    response = LlmResponse(content=_say(reason), finish_reason=types.FinishReason.STOP)
-    _reject(run, step, response, reason, reason, structured=structured)
-    step.passed = response.content
-    return response
-
-
-def _say(text: str) -> types.Content:
-    return types.Content(role="model", parts=[types.Part(text=text)])
-
-
-def _show_request(step: ModelStep) -> GenerateContentParameters:
-    request = step.request
+def _show_request(request: LlmRequest) -> GenerateContentParameters:
     return GenerateContentParameters(request.model or "", request.contents, request.config)
 
 
-def _reject(
-    run: Run,
-    step: ModelStep,
-    response: LlmResponse,
-    reason: str | None,
-    stop: str | None,
-    *,
-    structured: bool,
-) -> None:
-    """Make a response end the agent's turn."""
-    # Otherwise a loop agent would call the model again.
-    step.actions.escalate = True
-    if stop is not None:
-        run.end_loop(stop)
-    if structured:
-        # ADK would validate a text against the schema, and raise.
-        response.content = None
-        response.error_code = BLOCKED
-        response.error_message = stop or reason or ""
+def _put_reply(call: AdkModelCall, response: LlmResponse, reply: Reply) -> None:
+    """Put the answer in place of a model call, or of its response, into a response."""
+    answer = reply.response
+    response.content = (
+        types.Content(role="model", parts=[types.Part(text=reply.text)])
+        if answer is None
+        else answer.candidates[0].content
+    )
+    if reply.blocked or reply.stop is not None:
+        # Otherwise a loop agent would call the model again.
+        call.actions.escalate = True
+        if call.is_structured:
+            # ADK would validate a text against the schema, and raise.
+            response.content = None
+            response.error_code, response.error_message = BLOCKED, reply.stop or reply.text
+    if reply.hidden:
+        _hide(response)
+    call.seen = response.content
+
+
+def _hide(response: LlmResponse) -> None:
+    """Mark a response that hooks do not want displayed."""
+    response.custom_metadata = {**(response.custom_metadata or {}), MARK: {"suppressed": True}}
 
 
 def _forget_text(response: LlmResponse) -> None:
@@ -190,8 +174,18 @@ def _trace_again(response: LlmResponse) -> None:
         span.set_attribute(_SPAN_RESPONSE, response.model_dump_json(exclude_none=True))
 
 
-def _allow_answer(config: types.GenerateContentConfig) -> None:
-    """Keep the tool of structured answers callable beside those that hooks allow."""
+def _allow_answer(config: types.GenerateContentConfig, own: types.GenerateContentConfig) -> None:
+    """Keep the tool of structured answers declared and callable beside those that hooks allow;
+    ``own`` is the config before the hooks."""
+    declarations = (
+        each
+        for tool in own.tools or ()
+        if isinstance(tool, types.Tool)
+        for each in tool.function_declarations or ()
+        if each.name == ANSWER_TOOL
+    )
+    if config.tools is not own.tools:
+        config.tools = [*(config.tools or ()), types.Tool(function_declarations=[*declarations])]
     chosen = config.tool_config
     calling = chosen and chosen.function_calling_config
     if chosen is not None and calling and calling.allowed_function_names:
@@ -219,15 +213,14 @@ def _show_answer(content: types.Content) -> types.Content:
 
 
 def _put_content(
-    run: Run,
+    call: AdkModelCall,
     response: LlmResponse,
     changed: types.Content | None,
     shown: types.Content,
-    schema: Any,
 ) -> None:
     """Replace a response's content with what hooks left; a structured answer becomes a call again.
     If hooks left no structured answer, reject the response."""
-    own = response.content
+    own, schema = response.content, call.schema
     assert own is not None
     if changed is None:
         response.content = own.model_copy(update={"parts": []})
@@ -239,7 +232,7 @@ def _put_content(
             _check_answer(schema, "".join(part.text or "" for part in changed.parts or []))
     except ValueError as error:
         reason = f"hooks left no structured answer in the model's response: {error}"
-        run.face.warn(reason)
+        call.state.face.warn(reason)
         response.content, response.error_code, response.error_message = None, BLOCKED, reason
         return
     response.content = changed
@@ -254,10 +247,10 @@ def _with_answer_call(changed: types.Content, own: types.Content) -> types.Conte
     texts = [place for place, part in enumerate(parts) if part.text and not part.thought]
     if not texts:
         raise ValueError("its text is empty")
-    said, answer = split_json(parts[texts[-1]].text or "")
+    before, answer = split_json(parts[texts[-1]].text or "")
     function_call = call.function_call.model_copy(update={"args": answer})
     parts[texts[-1] : texts[-1] + 1] = [
-        *([types.Part(text=said)] if said else []),
+        *([types.Part(text=before)] if before else []),
         call.model_copy(update={"function_call": function_call}),
     ]
     return changed.model_copy(update={"parts": parts})

@@ -7,8 +7,7 @@ also see what another plugin answered in place of a model or a tool.
 
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -25,42 +24,46 @@ from google.genai import types
 
 from hookline.adapters.adk.modelcalls import (
     ANSWER_TOOL,
-    MODEL_EVENTS,
-    close_step,
-    end_with,
+    close_call,
     hold_back,
     mend_output,
-    open_step,
+    open_call,
 )
 from hookline.adapters.adk.results import holds_media
-from hookline.adapters.adk.runs import MARK, ModelStep, Run, ToolStep, mark, show_text
+from hookline.adapters.adk.runs import (
+    MARK,
+    AdkModelCall,
+    AdkToolCall,
+    Run,
+    Subagent,
+    mark,
+    read_prompt,
+    show_text,
+)
 from hookline.adapters.adk.summaries import HookedSummarizer
-from hookline.adapters.adk.toolcalls import ToolCalls, hands_over_task
+from hookline.adapters.adk.toolcalls import FINISH_TASK, ToolCalls, hands_over_task
 from hookline.adapters.adk.turns import (
     add_texts,
     append,
+    begin_subagent,
     begin_turn,
     end_run,
+    end_single_turn,
     end_turn,
     forget_prompt,
     go_on,
     is_chat_agent,
-    read_prompt,
-    say_as_user,
 )
-from hookline.adapters.gates import Conversation, Conversations, Given
+from hookline.adapters.conversations import Conversation, Conversations, Given
+from hookline.adapters.steps import MODEL_EVENTS, TOOL_EVENTS, TURN_EVENTS
 from hookline.calls.tool import Confirm
 from hookline.wire.events import HookEventName
 
-_TOOL_EVENTS = (HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL)
-_TURN_EVENTS = (HookEventName.BEFORE_AGENT, HookEventName.AFTER_AGENT)
 # The variable that makes OpenTelemetry record model messages.
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _NOT_CAPTURED = ("", "0", "false", "no_content")
 # How many runs a plugin remembers: ADK calls no callback when a run is cancelled.
 _MOST_RUNS = 10_000
-# For each plugin, the run whose tool is running.
-_running: ContextVar[Mapping["HooklinePlugin", Run]] = ContextVar("hookline_adk")
 
 
 class HooklinePlugin(BasePlugin):
@@ -94,10 +97,9 @@ class HooklinePlugin(BasePlugin):
     ) -> types.Content | None:
         """Fire SessionStart and BeforeAgent; a prompt that hooks refuse is not stored."""
         run = self._start_run(invocation_context)
-        if run.outer is not None:
-            return None
-        await begin_turn(run, invocation_context, read_prompt(user_message))
-        if run.refusal is not None:
+        events = invocation_context.session.events
+        await begin_turn(run, invocation_context, read_prompt(user_message), events)
+        if run.rejection is not None:
             return forget_prompt(run)
         return await self._see_results(run, invocation_context, user_message)
 
@@ -117,9 +119,7 @@ class HooklinePlugin(BasePlugin):
         if run is None:
             run = self._start_run(invocation_context)
         run.live_queue = invocation_context.live_request_queue
-        if run.outer is not None:
-            return None
-        refused = self._check_run(run, invocation_context)
+        refused = None if run.is_subagent else self._check_run(run, invocation_context)
         if refused is not None:
             return _say(refused)
         message = None
@@ -133,11 +133,11 @@ class HooklinePlugin(BasePlugin):
                 and last.invocation_id == invocation_context.invocation_id
                 and not run.is_live
             ):
-                message = last.content
+                message, events = last.content, events[:-1]
             prompt = None if message is None else read_prompt(message)
-            await begin_turn(run, invocation_context, prompt)
-        if run.refusal is not None:
-            return _say(run.refusal)
+            await begin_turn(run, invocation_context, prompt, events)
+        if run.rejection is not None:
+            return _say(run.rejection)
         if message is not None:
             seen = await self._see_results(run, invocation_context, message)
             if seen is not None:
@@ -163,8 +163,7 @@ class HooklinePlugin(BasePlugin):
         if run is None:
             return
         run.is_over = True
-        if run.outer is None:
-            await end_run(run, invocation_context)
+        await end_run(run, invocation_context)
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
@@ -173,6 +172,15 @@ class HooklinePlugin(BasePlugin):
         run = self._runs.pop(invocation_context.invocation_id, None)
         if run is not None:
             run.is_over = True
+
+    async def before_agent_callback(
+        self, *, agent: BaseAgent, callback_context: CallbackContext
+    ) -> None:
+        """Begin with an agent that runs in place of a tool call."""
+        run, branch = self._find_run(callback_context), callback_context.branch
+        subagent = run.add_subagent(agent, branch)
+        if subagent is not None and not subagent.has_turn:
+            await begin_subagent(subagent, callback_context.session.events, branch)
 
     # -- the model
 
@@ -185,41 +193,36 @@ class HooklinePlugin(BasePlugin):
             return None
         agent, branch = callback_context.agent_name, callback_context.branch
         run.tools[agent] = llm_request.tools_dict
-        run.allowed.pop((agent, branch), None)
-        if run.stop is not None:
-            step = self._note_step(run, callback_context, llm_request)
-            return end_with(run, step, run.stop, structured=step.schema is not None)
-        if run.send_back is not None:
-            await go_on(run, callback_context.get_invocation_context(), llm_request)
-        if kept := run.conversation.take():
-            llm_request.contents = [*llm_request.contents, say_as_user("\n\n".join(kept))]
-        if run.face.may_skip(*MODEL_EVENTS):
+        if run.next_prompt is None and run.find_agent(agent, branch).may_skip_model():
+            # Nothing holds for its tool calls that held for those of the response before.
+            run.forget_call((agent, branch), callback_context.actions)
             return None
-        step = self._note_step(run, callback_context, llm_request)
-        response = await open_step(run, step, structured=step.schema is not None)
-        if step.allowed is not None:
-            run.allowed[agent, branch] = step.allowed
-        return response
+        call = self._note_call(run, callback_context, llm_request)
+        if run.next_prompt is not None:
+            await go_on(run, callback_context.get_invocation_context(), llm_request)
+        return await open_call(call)
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
-        """Fire AfterModel with the complete response; its chunks are held back until then."""
+        """Fire AfterModel with the complete response; its chunks are held back until then, if
+        hooks may change it."""
         run = self._find_run(callback_context)
         if run.is_live:
             return None
-        step = run.models.get(id(callback_context.actions))
-        if not run.face.may_skip(HookEventName.AFTER_MODEL):
-            if llm_response.partial:
+        call = run.models.get(id(callback_context.actions))
+        if llm_response.partial:
+            if run.holds_back:
                 hold_back(llm_response)
-            elif step is not None:
-                await close_step(run, step, llm_response, schema=step.schema)
+            return None
+        if call is not None and not run.may_skip(HookEventName.AFTER_MODEL):
+            await close_call(call, llm_response)
         tools = run.tools.get(callback_context.agent_name, {})
         content = llm_response.content
-        if content and not llm_response.partial and any(map(hands_over_task, tools.values())):
+        if content and any(map(hands_over_task, tools.values())):
             llm_response.content = await self._calls.open_tasks(run, callback_context, content)
-            if step is not None and step.passed is content:
-                step.passed = llm_response.content
+            if call is not None and call.seen is content:
+                call.seen = llm_response.content
         return None
 
     # -- tools
@@ -230,17 +233,17 @@ class HooklinePlugin(BasePlugin):
         """Fire BeforeTool; what hooks rewrite is written into the arguments."""
         run = self._find_run(tool_context)
         # A run that the tool starts, such as an agent's, belongs to this run.
-        _running.set({**_running.get({}), self: run})
-        step = run.calls.get(id(tool_context))
-        return None if step is None else await self._calls.open(run, step)
+        run.find_agent(tool_context.agent_name, tool_context.branch).enter_tool()
+        call = run.tool_calls.get(id(tool_context))
+        return None if call is None else await self._calls.open(run, call)
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """Fire AfterTool, if the tool has run."""
         run = self._find_run(tool_context)
-        step = run.calls.get(id(tool_context))
-        return None if step is None else await self._calls.close(run, step, result)
+        call = run.tool_calls.get(id(tool_context))
+        return None if call is None else await self._calls.close(run, call, result)
 
     async def on_tool_error_callback(
         self,
@@ -251,20 +254,18 @@ class HooklinePlugin(BasePlugin):
         error: BaseException,
     ) -> dict[str, Any] | None:
         """Fire AfterTool with the error of a tool that raised."""
-        run = self._find_run(tool_context)
-        step = run.calls.get(id(tool_context))
-        if step is None or not isinstance(error, Exception):
+        call = self._find_run(tool_context).tool_calls.get(id(tool_context))
+        if call is None or not isinstance(error, Exception):
             return None
-        return await self._calls.fail(run, step, error)
+        return await self._calls.fail(call, error)
 
     # -- called by the plugin in front
 
     def note_model(self, context: CallbackContext, request: LlmRequest) -> None:
         """Note that a model call begins."""
         run = self._find_run(context)
-        may_skip = run.face.may_skip
-        if not may_skip(HookEventName.AFTER_MODEL) or not may_skip(HookEventName.AFTER_AGENT):
-            self._note_step(run, context, request)
+        if not run.may_skip(HookEventName.AFTER_MODEL) or not run.may_skip_turn():
+            self._note_call(run, context, request)
 
     def note_tool(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> None:
         """Note that a tool call begins."""
@@ -274,51 +275,58 @@ class HooklinePlugin(BasePlugin):
         run, name = self._find_run(context), tool.name
         is_resumed = context.tool_confirmation is not None or context.agent_name not in run.tools
         if (
-            run.stop is not None
-            or run.allowed
+            run.is_ended
+            or run.find_allowed(context) is not None
             or run.refused
             or (is_resumed and not run.is_live)
             or isinstance(tool, AgentTool)
-            or not run.face.may_skip(*_TOOL_EVENTS, target=name)
+            or name == FINISH_TASK
+            or not run.may_skip(*TOOL_EVENTS, target=name)
         ):
-            may_answer = run.face.may_answer(HookEventName.AFTER_TOOL, name)
-            run.calls[id(context)] = ToolStep(tool, args, context, may_answer=may_answer)
+            may_answer = not run.may_skip(HookEventName.AFTER_TOOL, target=name)
+            run.tool_calls[id(context)] = AdkToolCall(tool, args, context, may_answer=may_answer)
 
     async def look_at(self, context: InvocationContext, event: Event) -> None:
         """Look at an event before other plugins do."""
         run = self._runs.get(context.invocation_id)
         if run is None:
             return
-        if run.refusal is not None:
+        if run.rejection is not None:
             if run.rewinds_prompt and event.author == "model":
                 event.actions.rewind_before_invocation_id = context.invocation_id
             return
         if not run.is_live:
-            step = run.models.get(id(event.actions))
-            if step is not None and event.content is not None:
-                await self._look_at_response(run, step, event)
+            call = run.models.get(id(event.actions))
+            if call is not None and event.content is not None:
+                await self._look_at_response(run, call, event)
             if event.partial:
                 return
-            if step is not None and step.allowed is not None and event.get_function_calls():
-                mark(event, allowed=sorted(step.allowed))
+            if call is not None and call.allowed is not None and event.get_function_calls():
+                mark(event, allowed=sorted(call.allowed))
             if event.author == "user" and event.content is not None:
                 # The result of an agent that was handed a task.
                 await self._calls.see_results(run, context.session.events, event.content)
         await self._look_at_results(run, event)
 
     async def look_at_answer(self, context: InvocationContext, event: Event) -> Event | None:
-        """Fire AfterAgent with an answer that ends the turn; return the event that replaces it if
-        hooks send the agent back."""
+        """End the turn with the answer; return the event that replaces it if hooks send the agent
+        back."""
         run = self._runs.get(context.invocation_id)
         if run is None or run.is_live or event.partial:
             return None
         if event.long_running_tool_ids:
             run.is_paused = True
             return None
-        if run.outer is not None or run.turn is None or event.author == "user":
+        if not run.has_turn or event.author == "user":
             return None
         text = show_text(event.content) or event.error_message
         if not text or not event.is_final_response() or event.get_function_responses():
+            return None
+        state = run.find_agent(event.author, event.branch)
+        if isinstance(state, Subagent):
+            # A task goes on with the user's next message, until the agent calls finish_task.
+            if state.mode == "single_turn":
+                await end_single_turn(state, text)
             return None
         run.is_paused, run.answer = False, text
         if (
@@ -330,19 +338,19 @@ class HooklinePlugin(BasePlugin):
             return await end_turn(run, event, text)
         return None
 
-    async def _look_at_response(self, run: Run, step: ModelStep, event: Event) -> None:
+    async def _look_at_response(self, run: Run, call: AdkModelCall, event: Event) -> None:
         """Fire AfterModel for a response that bypassed the callback of this plugin."""
-        if run.face.may_skip(HookEventName.AFTER_MODEL):
-            return
         own = event.content
         if event.partial:
-            if own is not step.passed:
+            if own is not call.seen and run.holds_back:
                 hold_back(event)
             return
-        if own is not step.passed:
+        if run.may_skip(HookEventName.AFTER_MODEL):
+            return
+        if own is not call.seen:
             # In place, and before the agent runs the calls in it.
-            await close_step(run, step, event, schema=step.schema)
-        mend_output(run, step, event, show_text(own))
+            await close_call(call, event)
+        mend_output(run, call, event, show_text(own))
 
     async def _look_at_results(self, run: Run, event: Event) -> None:
         """Fire AfterTool for results that bypassed the callback of this plugin, and note what
@@ -350,24 +358,24 @@ class HooklinePlugin(BasePlugin):
         records: dict[str, Any] = {}
         for response in event.get_function_responses():
             run.has_structured_answer = response.name == ANSWER_TOOL
-            step = run.take_call(response.id)
-            if step is None:
+            call = run.take_call(response.id)
+            if call is None:
                 continue
             if (
-                step.record is not None
+                call.record is not None
                 and response.id in event.actions.requested_tool_confirmations
             ):
-                records[response.id or ""] = step.record
-            passed = step.passed if isinstance(step.passed, dict) else {"result": step.passed}
-            is_seen = step.has_passed and (passed == response.response or holds_media(passed))
+                records[response.id or ""] = call.record
+            seen = call.seen if isinstance(call.seen, dict) else {"result": call.seen}
+            is_seen = call.is_seen and (seen == response.response or holds_media(seen))
             # For a tool that does not exist ADK gives the result, after AfterTool has fired.
-            is_seen = is_seen or (step.has_failed and type(step.tool) is BaseTool)
-            if is_seen or not step.may_answer:
+            is_seen = is_seen or (call.has_failed and type(call.tool) is BaseTool)
+            if is_seen or not call.may_answer:
                 continue
-            if step.has_passed:
+            if call.is_seen:
                 # Another plugin replaced the result that hooks have seen.
-                step.gate = None
-            changed = await self._calls.close(run, step, response.response or {})
+                call.step = None
+            changed = await self._calls.close(run, call, response.response or {})
             if changed is not None:
                 response.response = changed
         if records:
@@ -379,24 +387,22 @@ class HooklinePlugin(BasePlugin):
         config = context.run_config
         if config is not None and MARK in (config.custom_metadata or {}):
             # The client set it, and ADK would copy it to every event of the run.
-            given = {k: v for k, v in (config.custom_metadata or {}).items() if k != MARK}
-            context.run_config = config.model_copy(update={"custom_metadata": given})
-        outer = _running.get({}).get(self)
-        if outer is not None and outer.is_over:
-            outer = None
-        return self._add_run(context.invocation_id, context.session.id, outer)
+            metadata = {k: v for k, v in (config.custom_metadata or {}).items() if k != MARK}
+            context.run_config = config.model_copy(update={"custom_metadata": metadata})
+        agent = context.agent.name if context.agent is not None else "agent"
+        return self._add_run(context.invocation_id, context.session.id, agent)
 
     def _find_run(self, context: CallbackContext) -> Run:
         run = self._runs.get(context.invocation_id)
         # ADK's evaluation calls the callbacks of a model without a run.
-        return run or self._add_run(context.invocation_id, context.session.id)
+        return run or self._add_run(context.invocation_id, context.session.id, context.agent_name)
 
-    def _add_run(self, id: str, session_id: str, outer: Run | None = None) -> Run:
-        run = self._runs[id] = Run(self._conversations.of(session_id), outer)
+    def _add_run(self, id: str, session_id: str, agent: str) -> Run:
+        run = self._runs[id] = Run(self._conversations.of(session_id), agent)
         self._recent[id] = run.conversation
-        for kept in (self._runs, self._recent):
-            if len(kept) > _MOST_RUNS:
-                kept.popitem(last=False)
+        for runs in (self._runs, self._recent):
+            if len(runs) > _MOST_RUNS:
+                runs.popitem(last=False)
         return run
 
     def find_conversation_of(self, events: Sequence[Event]) -> Conversation:
@@ -406,52 +412,53 @@ class HooklinePlugin(BasePlugin):
                 return self._recent[event.invocation_id]
         return self._conversations.of(None)
 
-    def _note_step(self, run: Run, context: CallbackContext, request: LlmRequest) -> ModelStep:
-        actions = context.actions
-        step = run.models.get(id(actions))
-        if step is None:
+    def _note_call(self, run: Run, context: CallbackContext, request: LlmRequest) -> AdkModelCall:
+        actions, place = context.actions, (context.agent_name, context.branch)
+        call = run.models.get(id(actions))
+        if call is None:
             agent = context.get_invocation_context().agent
-            step = ModelStep(actions, request, agent if isinstance(agent, BaseAgent) else None)
-            run.add_step((context.agent_name, context.branch), step)
-        return step
+            call = AdkModelCall(
+                run.find_agent(*place),
+                actions,
+                request,
+                agent if isinstance(agent, BaseAgent) else None,
+            )
+            run.add_call(place, call)
+        return call
 
     def _check_run(self, run: Run, context: InvocationContext) -> str | None:
         """Warn once about what hooks do not see of a run; in strict mode return why it must not
         begin."""
-        face, compaction = run.face, context.events_compaction_config
+        may_skip, compaction = run.may_skip, context.events_compaction_config
         summarizer = compaction and compaction.summarizer
         unseen = [HookEventName.PRE_COMPRESS, *MODEL_EVENTS]
         if isinstance(summarizer, HookedSummarizer):
             unseen = [] if summarizer.guards_model else [*MODEL_EVENTS]
-        told = None
-        if run.is_live and not face.may_skip(*MODEL_EVENTS, *_TURN_EVENTS):
-            told = (
+        problem = None
+        if run.is_live and not may_skip(*MODEL_EVENTS, *TURN_EVENTS):
+            problem = (
                 "hooks see only the tool calls of a live run, not its model's requests and "
                 "responses; use run_async to have hooks see them"
             )
-        elif (
-            context.run_config
-            and context.run_config.support_cfc
-            and not face.may_skip(*MODEL_EVENTS)
-        ):
-            told = (
+        elif context.run_config and context.run_config.support_cfc and not may_skip(*MODEL_EVENTS):
+            problem = (
                 "hooks cannot change model requests with support_cfc=True, because ADK then opens "
                 "a live connection; leave it out to have hooks change them"
             )
-        elif compaction is not None and unseen and not face.may_skip(*unseen):
-            told = (
+        elif compaction is not None and unseen and not may_skip(*unseen):
+            problem = (
                 "hooks do not see how the app's events are compacted; give its "
                 "EventsCompactionConfig a summarizer=HookedSummarizer(model, hooks=plugin)"
             )
-        if told is not None:
-            self._conversations.warn_once(told)
+        if problem is not None:
+            self._conversations.warn_once(problem)
         captured = os.environ.get(_CAPTURE, "").lower()
-        if captured not in _NOT_CAPTURED and not face.may_skip(HookEventName.AFTER_MODEL):
+        if captured not in _NOT_CAPTURED and not may_skip(HookEventName.AFTER_MODEL):
             self._conversations.warn_once(
                 f"{_CAPTURE} is {captured}: OpenTelemetry records the model's responses before "
                 "AfterModel hooks change them; unset it to keep them out",
             )
-        return told if face.is_strict() else None
+        return problem if run.face.is_strict() else None
 
 
 class _Front(BasePlugin):

@@ -5,7 +5,7 @@ from typing import Any
 
 from google.genai import types
 
-from hookline.adapters.gates import ToolOutcome
+from hookline.adapters.steps import ToolOutcome
 from hookline.calls.tool import ToolError, ToolResult, as_tool_result, text_of
 
 ADDED = "additional_context"
@@ -24,8 +24,8 @@ def read_result(value: Any) -> ToolResult:
         if value.keys() == {"result"}:
             return read_result(value["result"])
         if value.keys() == {"error"}:
-            said = text_of(value["error"])
-            return ToolResult(said, error=ToolError("tool_failed", said))
+            message = text_of(value["error"])
+            return ToolResult(message, error=ToolError("tool_failed", message))
     if holds_media(value):
         items = value if isinstance(value, list | tuple) else [value]
         return ToolResult([_show_item(item) for item in items])

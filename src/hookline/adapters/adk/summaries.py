@@ -12,9 +12,10 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
-from hookline.adapters.adk.modelcalls import close_step, open_step
-from hookline.adapters.adk.runs import ModelStep, Run
-from hookline.adapters.gates import Conversation
+from hookline.adapters.adk.modelcalls import close_call, open_call
+from hookline.adapters.adk.runs import AdkModelCall
+from hookline.adapters.conversations import Conversation
+from hookline.adapters.steps import RunState
 from hookline.wire.events import SessionStartSource
 
 
@@ -68,6 +69,14 @@ class HookedSummarizer(BaseEventsSummarizer):
 _compressed: ContextVar[Conversation] = ContextVar("hookline_adk_compressed")
 
 
+class _SummaryRun(RunState):
+    """The model call of a summarizer: a stop ends it alone, and what waits for the agent's model
+    goes on waiting."""
+
+    def take_texts(self) -> list[str]:
+        return []
+
+
 class _GuardedLlm(BaseLlm):
     """The model of a summarizer behind hooks: the history holds what they take out of requests."""
 
@@ -76,16 +85,13 @@ class _GuardedLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        # In a run of its own, so that a stop ends only this call.
-        run = Run(_compressed.get())
-        step = ModelStep(EventActions(), llm_request)
-        response = await open_step(run, step, structured=True)
+        call = AdkModelCall(_SummaryRun(_compressed.get()), EventActions(), llm_request)
+        call.is_structured = True
+        response = await open_call(call)
         if response is not None:
             # A response without content makes no summary, so the history stays.
             yield response
             return
         async for response in self.llm.generate_content_async(llm_request, stream=False):
-            await close_step(run, step, response, schema=None)
-            if step.actions.escalate:
-                response.content = None
+            await close_call(call, response)
             yield response

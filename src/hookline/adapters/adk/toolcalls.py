@@ -5,7 +5,6 @@ again from the beginning: the event that asks holds what BeforeTool hooks answer
 run twice.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,20 +18,15 @@ from google.genai import types
 
 from hookline.adapters.adk.modelcalls import ANSWER_TOOL
 from hookline.adapters.adk.results import apply_outcome, read_result
-from hookline.adapters.adk.runs import Run, ToolStep, read_marks
-from hookline.adapters.gates import (
-    ToolGate,
-    ToolOutcome,
-    announce_question,
-    describe_refused_call,
-    key_call,
-    write_input,
-)
-from hookline.calls.tool import Confirm, ConfirmationRequest, Deferred, Execute, ToolInput, text_of
+from hookline.adapters.adk.runs import AdkToolCall, Run, Subagent, read_marks
+from hookline.adapters.steps import RunState, ToolStep, find_record, key_call
+from hookline.calls.tool import Confirm, Execute, ToolInput, add_to_error, text_of
 from hookline.wire.events import HookEventName
 
 # The calls by which ADK asks the user.
 _ASKS = ("adk_request_confirmation", "adk_request_credential", "adk_request_input")
+# The tool by which an agent that was handed a task ends it.
+FINISH_TASK = "finish_task"
 _WAITING = "This tool call waits for the user's confirmation."
 
 
@@ -42,46 +36,42 @@ class ToolCalls:
     def __init__(self, confirm: Confirm | None) -> None:
         self._confirm = confirm
 
-    async def open(self, run: Run, step: ToolStep) -> dict[str, Any] | None:
+    async def open(self, run: Run, call: AdkToolCall) -> dict[str, Any] | None:
         """Fire BeforeTool; return the result in place of a tool that must not run."""
-        context, name, args = step.context, step.tool.name, step.args
+        context, name, args = call.context, call.tool.name, call.args
         if name == ANSWER_TOOL:
             return None
-        refused = self._find_refusal(run, step)
-        if refused is not None:
-            step.is_settled = True
-            return {"error": refused}
-        record = None
-        if context.tool_confirmation is not None:
+        state = run.find_agent(context.agent_name, context.branch)
+        refusal = self._find_refusal(run, call)
+        answer, answered = context.tool_confirmation, None
+        if refusal is None and answer is not None:
             question = _find_question(context)
             if question is None:
-                step.is_settled = True
-                return {"error": f"the user was not asked to confirm this call of {name}"}
-            record = _read_record(question, context)
-            if record is not None and record.get("input") != write_input(args):
-                step.is_settled = True
-                return {"error": f"the user was asked to confirm another call of {name}"}
-            record = None if record is None else record.get("answer")
-        asked: list[ConfirmationRequest] = []
-        # A copy for the gate, since ADK's arguments are overwritten below.
-        given = {**args}
-        try:
-            gate = await self._open_gate(
-                run, step, given, self._make_confirm(run, step, asked), record
-            )
-        except Deferred:
-            return await self._pause(run, step, asked[0])
-        step.gate = gate
-        if gate.refusal is not None:
-            step.is_settled = True
-            if gate.refusal.stop_reason is not None:
-                run.end_loop(gate.refusal.stop_reason)
-            return {"error": text_of(gate.refusal.llm_content)}
-        if gate.input is not given:
-            rewritten = {**gate.input}
-            step.record = {"input": write_input(given), "answer": _make_record(gate, rewritten)}
+                refusal = f"the user was not asked to confirm this call of {name}"
+            else:
+                record = _read_record(question, context)
+                answered = None if record is None else find_record([record], name, args)
+                if record is not None and answered is None:
+                    refusal = f"the user was asked to confirm another call of {name}"
+        if refusal is not None:
+            return _settle(call, refusal)
+        step = self._make_step(run, state, call)
+        state.allowed = self._find_allowed(run, context)
+        approved = None if answer is None else answer.confirmed
+        refused = await step.open(answered=answered, approved=approved)
+        if refused is not None:
+            return _settle(call, refused.text)
+        call.step = step
+        if step.question is not None:
+            return await self._pause(run, call, step)
+        if step.is_rewritten:
+            call.record = step.write_record()
             args.clear()
-            args.update(rewritten)
+            args.update(step.input)
+        if name == FINISH_TASK and isinstance(state, Subagent):
+            end = await state.close_turn(text_of(args))
+            if end.send_back is not None:
+                return _settle(call, end.send_back)
         return None
 
     async def open_tasks(
@@ -92,50 +82,49 @@ class ToolCalls:
         and its reason when ADK calls plugins for that name."""
         tools, parts = run.tools.get(context.agent_name, {}), list[types.Part]()
         for part in content.parts or []:
-            call = part.function_call
-            tool = tools.get(call.name or "") if call is not None else None
-            if call is not None and tool is not None and hands_over_task(tool):
-                step = ToolStep(tool, {**(call.args or {})}, context, may_answer=False)
-                refused = await self.open(run, step)
-                call = call.model_copy(update={"args": step.args})
+            function_call = part.function_call
+            tool = tools.get(function_call.name or "") if function_call is not None else None
+            if function_call is not None and tool is not None and hands_over_task(tool):
+                call = AdkToolCall(tool, {**(function_call.args or {})}, context, may_answer=False)
+                refused = await self.open(run, call)
+                function_call = function_call.model_copy(update={"args": call.args})
                 if refused is not None:
-                    call.id = call.id or generate_client_function_call_id()
-                    call.name = f"{call.name}_refused"
-                    run.refused[key_call(call.id, call.name, step.args)] = refused["error"]
-                part = part.model_copy(update={"function_call": call})
+                    function_call.id = function_call.id or generate_client_function_call_id()
+                    function_call.name = f"{function_call.name}_refused"
+                    key = key_call(function_call.id, function_call.name, call.args)
+                    run.refused[key] = refused["error"]
+                part = part.model_copy(update={"function_call": function_call})
             parts.append(part)
         return content.model_copy(update={"parts": parts})
 
-    async def close(self, run: Run, step: ToolStep, result: Any) -> dict[str, Any] | None:
+    async def close(self, run: Run, call: AdkToolCall, result: Any) -> dict[str, Any] | None:
         """Fire AfterTool; return the result in place of the tool's own, None if it stays."""
-        if step.is_settled or await self._is_waiting(step, result) or step.tool.name == ANSWER_TOOL:
+        if call.is_settled or await self._is_waiting(call, result) or call.tool.name == ANSWER_TOOL:
             return None
-        gate = step.gate
-        if gate is None:
-            if not step.may_answer:
+        step = call.step
+        if step is None:
+            if not call.may_answer:
                 return None
             # Another plugin answered in the tool's place, before BeforeTool fired.
-            gate = await self._open_gate(run, step, {**step.args}, None, {})
-        outcome = await gate.finish(result=result)
-        outcome = await gate.follow(outcome, self._find_tool(run, step), confirm=self._confirm)
-        changed = self._apply_outcome(run, outcome)
-        step.has_passed, step.passed = True, result if changed is None else changed
+            state = run.find_agent(call.context.agent_name, call.context.branch)
+            step = self._make_step(run, state, call)
+            await step.take_up()
+        find_tool = self._find_tool(run, call)
+        changed = apply_outcome(await step.close(result=result, find_tool=find_tool))
+        call.is_seen, call.seen = True, result if changed is None else changed
         return changed
 
-    async def fail(self, run: Run, step: ToolStep, error: Exception) -> dict[str, Any] | None:
+    async def fail(self, call: AdkToolCall, error: Exception) -> dict[str, Any] | None:
         """Fire AfterTool for a tool that raised; return the result in place of the exception, or
-        None to let it propagate."""
-        if step.gate is None:
+        None to let it propagate, with what hooks add."""
+        if call.step is None:
             return None
-        step.has_failed = True
-        outcome = await step.gate.finish(error=error)
-        if outcome.stop is not None:
-            run.end_loop(outcome.stop)
+        call.has_failed = True
+        outcome = await call.step.close(error=error)
         if outcome.replaced:
-            step.is_settled = True
-            return {"error": outcome.text}
+            return _settle(call, outcome.text)
         if outcome.added:
-            run.conversation.keep(outcome.added)
+            add_to_error(error, outcome.added)
         return None
 
     async def see_results(self, run: Run, events: Sequence[Event], message: types.Content) -> bool:
@@ -148,130 +137,89 @@ class ToolCalls:
             call = None if response is None else calls.get(response.id)
             if response is None or call is None or call.name is None or call.name in _ASKS:
                 continue
-            if not run.face.may_answer(HookEventName.AFTER_TOOL, call.name):
+            if run.may_skip(HookEventName.AFTER_TOOL, target=call.name):
                 continue
-            gate = await run.face.tool_gate(
-                call.name, call.args or {}, read=read_result, answered={}, call_id=call.id
-            )
-            changed = self._apply_outcome(run, await gate.finish(result=response.response or {}))
+            step = ToolStep(run, call.name, call.args or {}, read=read_result, call_id=call.id)
+            await step.take_up()
+            changed = apply_outcome(await step.close(result=response.response or {}))
             if changed is not None:
                 part.function_response = response.model_copy(update={"response": changed})
                 has_changed = True
         return has_changed
 
-    def _find_refusal(self, run: Run, step: ToolStep) -> str | None:
-        """Return why a call must not run before its hooks are asked, None if it may."""
-        name, tool = step.tool.name, step.tool
-        if run.stop is not None:
-            return run.stop
-        refused = run.refused.pop(key_call(step.context.function_call_id, name, step.args), None)
+    def _find_refusal(self, run: Run, call: AdkToolCall) -> str | None:
+        """Return why a call must not run that hooks are not asked about, None if it may."""
+        name, tool = call.tool.name, call.tool
+        refused = run.refused.pop(key_call(call.context.function_call_id, name, call.args), None)
         if refused is not None:
             return refused
-        allowed = run.allowed.get((step.context.agent_name, step.context.branch))
-        if step.context.agent_name not in run.tools:
-            # Its model was called in an earlier run, perhaps in another process.
-            called = _find_call(step.context)
-            allowed = None if called is None else read_marks(called).get("allowed")
-        if allowed is not None and name not in allowed:
-            return describe_refused_call(name)
         if isinstance(tool, AgentTool) and not tool.include_plugins:
-            told = (
+            problem = (
                 f"hooks do not see what the agent {name} does, because its AgentTool has "
                 "include_plugins=False; leave that out to have hooks see it"
             )
-            run.face.warn(told)
+            run.face.warn(problem)
             if run.face.is_strict():
-                return told
+                return problem
         return None
 
-    async def _open_gate(
-        self,
-        run: Run,
-        step: ToolStep,
-        given: ToolInput,
-        confirm: Confirm | None,
-        answered: Mapping[str, Any] | None,
-    ) -> ToolGate:
-        return await run.face.tool_gate(
-            step.tool.name,
-            given,
-            confirm=confirm,
-            mcp_context=_describe_server(step.tool),
+    def _find_allowed(self, run: Run, context: ToolContext) -> frozenset[str] | None:
+        """Return the tools that the response with this call may call, None for all."""
+        if context.agent_name in run.tools:
+            return run.find_allowed(context)
+        # Its model was called in an earlier run, perhaps in another process.
+        event = _find_call(context)
+        names = None if event is None else read_marks(event).get("allowed")
+        return None if names is None else frozenset(names)
+
+    def _make_step(self, run: Run, state: RunState, call: AdkToolCall) -> ToolStep:
+        context = call.context
+        return ToolStep(
+            state,
+            call.tool.name,
+            # A copy, since hooks rewrite ADK's arguments in place.
+            {**call.args},
+            confirm=self._confirm,
+            # ADK must be able to start the call again after the answer.
+            defers=run.outer is None and not run.is_live and _find_call(context) is not None,
+            mcp_context=_describe_server(call.tool),
             read=read_result,
-            answered=answered,
-            call_id=step.context.function_call_id,
+            call_id=context.function_call_id,
         )
 
-    def _make_confirm(
-        self, run: Run, step: ToolStep, asked: list[ConfirmationRequest]
-    ) -> Confirm | None:
-        """Return the function that asks the user about a call; None if nobody can be asked."""
-        context = step.context
-        answer = context.tool_confirmation
-        if answer is not None:
-            return lambda _request: answer.confirmed
-        confirm = self._confirm
-        if confirm is not None:
-
-            async def ask(request: ConfirmationRequest) -> bool:
-                await announce_question(run.face, request)
-                answered: Any = confirm(request)
-                return (await answered if hasattr(answered, "__await__") else answered) is True
-
-            return ask
-        if run.outer is not None or run.is_live or _find_call(context) is None:
-            # ADK could not start the call again after the answer.
-            return None
-
-        def pause(request: ConfirmationRequest) -> bool:
-            asked.append(request)
-            raise Deferred
-
-        return pause
-
-    async def _pause(
-        self, run: Run, step: ToolStep, request: ConfirmationRequest
-    ) -> dict[str, Any]:
+    async def _pause(self, run: Run, call: AdkToolCall, step: ToolStep) -> dict[str, Any]:
         """Make ADK ask the user and start the call again with the answer."""
-        await announce_question(run.face, request)
-        hint = request.reason
-        if request.system_message:
-            hint += f"\n\n{request.system_message}"
-        answered: dict[str, Any] = {"decision": "ask", "reason": request.reason}
-        if request.system_message:
-            answered["systemMessage"] = request.system_message
-        if request.tool_input != step.args:
-            hint += f"\n\nIt would run with {text_of(request.tool_input)}"
-            answered["hookSpecificOutput"] = {"tool_input": json.loads(text_of(request.tool_input))}
-        step.is_settled = True
-        step.record = {"input": write_input(step.args), "answer": answered}
+        question, context = step.question, call.context
+        assert question is not None
+        await step.announce()
+        hint = question.reason
+        if question.system_message:
+            hint += f"\n\n{question.system_message}"
+        if step.is_rewritten:
+            hint += f"\n\nIt would run with {text_of(question.tool_input)}"
+        call.record = step.write_record()
         if run.stop is not None:
-            return {"error": run.stop}
-        step.context.request_confirmation(hint=hint)
+            return _settle(call, run.stop)
+        context.request_confirmation(hint=hint)
         # Otherwise ADK would call the model with this result at once.
-        step.context.actions.skip_summarization = True
-        return {"error": _WAITING}
+        context.actions.skip_summarization = True
+        return _settle(call, _WAITING)
 
-    async def _is_waiting(self, step: ToolStep, result: Any) -> bool:
+    async def _is_waiting(self, call: AdkToolCall, result: Any) -> bool:
         """True if a result says only that the tool has not run or is not done."""
-        context, tool = step.context, step.tool
+        context, tool = call.context, call.tool
         if tool.is_long_running and not result:
             return True
         answer = context.tool_confirmation
         is_refused = answer is not None and not answer.confirmed
         if is_refused or context.function_call_id in context.actions.requested_tool_confirmations:
             # ADK itself asked or refused only if the tool requires it; else the tool has run.
-            step.is_settled = await tool.check_require_confirmation(step.args, context) is True
-        return step.is_settled
+            call.is_settled = await tool.check_require_confirmation(call.args, context) is True
+        return call.is_settled
 
-    def _apply_outcome(self, run: Run, outcome: ToolOutcome) -> dict[str, Any] | None:
-        if outcome.stop is not None:
-            run.end_loop(outcome.stop)
-        return apply_outcome(outcome)
-
-    def _find_tool(self, run: Run, step: ToolStep) -> Callable[[str], Execute | None]:
+    def _find_tool(self, run: Run, call: AdkToolCall) -> Callable[[str], Execute | None]:
         """Return a function that finds another tool of the agent, to run it."""
-        context = step.context
+        context = call.context
         tools = run.tools.get(context.agent_name, {})
 
         def find(name: str) -> Execute | None:
@@ -297,15 +245,15 @@ class ToolCalls:
 
 def hands_over_task(tool: BaseTool) -> bool:
     """True if ADK runs the tool's agent in place of the tool."""
+    # Private: nothing public tells such a tool from an AgentTool of the same agent. Without it,
+    # BeforeTool would not fire for calls that hand over a task.
     return isinstance(tool, AgentTool) and getattr(tool, "_defers_response", False)
 
 
-def _make_record(gate: ToolGate, rewritten: ToolInput) -> dict[str, Any]:
-    """Make the JSON of what BeforeTool hooks answered about a call."""
-    record: dict[str, Any] = {"hookSpecificOutput": {"tool_input": json.loads(text_of(rewritten))}}
-    if gate.before.message:
-        record["systemMessage"] = gate.before.message
-    return record
+def _settle(call: AdkToolCall, reason: str) -> dict[str, Any]:
+    """Return the result of a call that gives none here."""
+    call.is_settled = True
+    return {"error": reason}
 
 
 def _find_question(context: ToolContext) -> Event | None:
@@ -344,6 +292,7 @@ def _describe_server(tool: BaseTool) -> dict[str, Any] | None:
     if raw is None:
         return None
     described: dict[str, Any] = {"tool_name": raw.name}
+    # Private: a tool has no public name for its server. Without them, hooks read no server_name.
     manager = getattr(tool, "_mcp_session_manager", None)
     params = getattr(manager, "_connection_params", None)
     params = getattr(params, "server_params", params)

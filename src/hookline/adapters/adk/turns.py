@@ -1,8 +1,11 @@
-"""A turn of a conversation: BeforeAgent with the user's message, AfterAgent with the answer.
+"""A turn of a conversation: BeforeAgent with the user's message, AfterAgent with the answer; for a
+sub-agent its start and its end.
 
 A prompt that hooks refuse is not stored, and the note stored in its place is rewound, so no model
 reads it. To send an agent back, its answer is made to look unfinished to ADK's own loop.
 """
+
+from collections.abc import Sequence
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -12,8 +15,14 @@ from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from hookline.adapters.adk.runs import MARK, Run, read_marks, show_text
-from hookline.adapters.gates import TurnGate
+from hookline.adapters.adk.runs import (
+    MARK,
+    Run,
+    Subagent,
+    name_turn,
+    read_marks,
+    show_text,
+)
 from hookline.wire.events import SessionStartSource
 
 _FORGOTTEN = "[A hook refused this prompt.]"
@@ -22,39 +31,39 @@ _UNFINISHED = types.Part(
 )
 
 
-def read_prompt(content: types.Content) -> str | None:
-    """Return the text of a user's message; None for one that holds only function responses."""
-    parts = content.parts or []
-    text = "\n\n".join(part.text for part in parts if part.text)
-    if not text and any(part.function_response for part in parts):
-        return None
-    return text
-
-
-async def begin_turn(run: Run, context: InvocationContext, prompt: str | None) -> None:
-    """Fire SessionStart with the first turn, and BeforeAgent if the turn is a new one."""
+async def begin_turn(
+    run: Run, context: InvocationContext, prompt: str | None, events: Sequence[Event]
+) -> None:
+    """Begin with the user's prompt, after these events of the session; with None the turn goes
+    on."""
     run.is_open = True
-    events = context.session.events
     is_known = any(event.author != "user" for event in events)
-    source = SessionStartSource.RESUME if is_known else SessionStartSource.STARTUP
-    await run.conversation.start(run.face, source)
-    own = [event for event in events if event.invocation_id == context.invocation_id]
+    await run.start(SessionStartSource.RESUME if is_known else SessionStartSource.STARTUP)
+    run_id = context.invocation_id
+    if not run.is_subagent:
+        run.turn_id = name_turn(events, run_id, is_new=prompt is not None)
+    own = [event for event in events if event.invocation_id == run_id]
     if prompt is None:
         sent_back = sum(bool(read_marks(event).get("sent_back")) for event in own)
         first = next((event for event in own if event.author == "user"), None)
         text = show_text(first.content if first is not None else context.user_content)
-        run.turn = TurnGate(run.conversation, text, sent_back=sent_back)
+        await run.open_turn(text, goes_on=True, sent_back=sent_back)
         return
-    run.turn = TurnGate(run.conversation, prompt)
-    start = await run.turn.open(run.face)
-    if start.refusal is None:
-        run.texts = start.texts
-        return
-    run.turn = None
-    run.refusal = start.refusal
-    run.forgets_prompt = not start.stop
-    # A message can continue a task of an earlier run, which must not be rewound with it.
-    run.rewinds_prompt = run.forgets_prompt and all(event.author == "user" for event in own)
+    start = await run.open_turn(prompt)
+    run.texts = start.texts
+    if start.refusal is not None:
+        run.rejection = start.refusal
+        run.forgets_prompt = not start.stop
+        # A message can continue a task of an earlier run, which must not be rewound with it.
+        run.rewinds_prompt = run.forgets_prompt and all(event.author == "user" for event in own)
+
+
+async def begin_subagent(state: Subagent, events: Sequence[Event], branch: str | None) -> None:
+    """Fire SubagentStart, unless the agent goes on after it has waited for the user."""
+    name = state.agent.name
+    goes_on = any(event.author == name and event.branch == branch for event in events)
+    for text in (await state.open_turn("", goes_on=goes_on)).texts:
+        state.keep(text)
 
 
 def forget_prompt(run: Run) -> types.Content | None:
@@ -72,9 +81,9 @@ async def add_texts(run: Run, context: InvocationContext) -> None:
 
 
 async def end_turn(run: Run, event: Event, text: str) -> Event | None:
-    """Fire AfterAgent with an answer. If hooks send the agent back, mark its event as unfinished,
-    and return the event to show instead."""
-    if not await _fire_after_agent(run, text):
+    """End the turn with an answer. If hooks send the agent back, mark its event as unfinished, and
+    return the event to show instead."""
+    if not await _close_turn(run, text):
         return None
     content = event.content
     assert content is not None
@@ -83,39 +92,43 @@ async def end_turn(run: Run, event: Event, text: str) -> Event | None:
     return event.model_copy(update={"content": shown})
 
 
+async def end_single_turn(state: Subagent, text: str) -> None:
+    """Fire SubagentStop for an agent whose first answer ADK takes for the result."""
+    end = await state.close_turn(text)
+    if end.send_back is not None:
+        state.face.warn(
+            f"SubagentStop hooks sent {state.agent.name} back, but ADK takes the first answer of "
+            f"an agent in single_turn mode; use an AgentTool instead: {end.send_back}"
+        )
+
+
 async def end_run(run: Run, context: InvocationContext) -> None:
-    """Fire AfterAgent if no answer was known to be the last before the run was over."""
-    is_over = run.turn is not None and not run.is_paused
-    if is_over and run.answer is not None and await _fire_after_agent(run, run.answer):
+    """End the turn if no answer was known to be the last before the run was over."""
+    if not run.is_paused and run.answer is not None and await _close_turn(run, run.answer):
         run.face.warn(
             "AfterAgent hooks sent the turn back, but ADK can only do that for a root LlmAgent "
-            f"and its sub-agents; the turn ends: {run.send_back}"
+            f"and its sub-agents; the turn ends: {run.next_prompt}"
         )
     if run.clears_context and context.session.events:
         await _clear_history(context)
 
 
-async def _fire_after_agent(run: Run, text: str) -> bool:
-    """Fire AfterAgent; return True if hooks want the agent to go on."""
-    assert run.turn is not None
+async def _close_turn(run: Run, text: str) -> bool:
+    """Fire the end of a turn; return True if hooks want the agent to go on."""
     run.answer = None
-    end = await run.turn.close(run.face, text)
-    for kept in end.texts:
-        run.conversation.keep(kept)
-    run.clears_context = end.clear_context
-    run.send_back = end.send_back if run.stop is None else None
-    return run.send_back is not None
+    end = await run.close_turn(text)
+    run.clears_context, run.next_prompt = end.clear_context, end.send_back
+    return end.send_back is not None
 
 
 async def go_on(run: Run, context: InvocationContext, request: LlmRequest) -> None:
     """Add the prompt that hooks sent back to the next request and to the session."""
-    assert run.send_back is not None
-    text, run.send_back = run.send_back, None
+    assert run.next_prompt is not None
+    content, run.next_prompt = say_as_user(run.next_prompt), None
     if run.clears_context:
         run.clears_context = False
         request.contents = []
         await _clear_history(context)
-    content = say_as_user(text)
     await append(context, content, {"sent_back": True})
     request.contents = [*request.contents, content]
 

@@ -31,16 +31,17 @@ from hookline.adapters.claude_agent.outputs import (
     specific,
     stop,
 )
-from hookline.adapters.gates import (
+from hookline.adapters.conversations import Conversation, Conversations, Given
+from hookline.adapters.steps import (
+    MODEL_EVENTS,
     CallKey,
-    Conversation,
-    Conversations,
-    Given,
-    ToolGate,
+    RunState,
     ToolOutcome,
-    TurnGate,
+    ToolStep,
+    TurnStart,
     announce_question,
     key_call,
+    make_turn_id,
 )
 from hookline.calls.tool import (
     NOBODY_TO_ASK,
@@ -65,11 +66,6 @@ Event: TypeAlias = Mapping[str, Any]
 Answering: TypeAlias = "Callable[[_Session, Event], Coroutine[Any, Any, Output]]"
 
 _BEFORE, _AFTER = HookEventName.BEFORE_TOOL, HookEventName.AFTER_TOOL
-_MODEL_EVENTS = (
-    HookEventName.BEFORE_TOOL_SELECTION,
-    HookEventName.BEFORE_MODEL,
-    HookEventName.AFTER_MODEL,
-)
 # The modes in which Claude Code asks the user, or nobody has to be asked. In the others it denies
 # what is not allowed, and a hook's question would be a way around that.
 _ASKING_MODES = frozenset({"default", "acceptEdits", "bypassPermissions"})
@@ -93,7 +89,7 @@ _told: ContextVar[list[str]] = ContextVar("hookline_claude_agent_told")
 class _Call(msgspec.Struct, frozen=True):
     """A tool call between its two halves; ``input`` is what the tool will run with."""
 
-    gate: ToolGate
+    step: ToolStep
     shown: ShownCall
     input: Mapping[str, Any]
 
@@ -122,21 +118,34 @@ class _Session:
         self.options = options
         hooks = conversation.hooks
         view = msgspec.structs.replace(hooks.view, closed=blocks_failures or hooks.view.closed)
-        self.face = Face(view.heard_by(self._tell_user))
-        self.turn: TurnGate | None = None
+        self._view = view.heard_by(self._tell_user)
+        self.face = Face(self._view)
+        # The turn of the main agent, and those that its subagents have part in, by their ids.
+        self.run = self._make_run()
+        self._subagents: OrderedDict[str, RunState] = OrderedDict()
         self.calls: OrderedDict[CallKey, _Call] = OrderedDict()
         # By call id, what hooks replaced the result with.
         self.replaced: OrderedDict[str, _Replacement] = OrderedDict()
         # Questions of hooks for which Notification has fired, with the hooks' answers.
         self.announced: list[tuple[tuple[str, bytes], Answer]] = []
-        self.stop: str | None = None
         self._is_stop_told = False
 
-    def add_original(self, event: HookEventName, given: Event) -> Face:
-        """Return the events of the session, with Claude Code's own form of this one."""
-        return Face(
-            msgspec.structs.replace(self.face.view, original={event: Original(NAME, given)})
-        )
+    def _make_run(self, **options: Any) -> RunState:
+        return RunState(self.conversation, agent="main", view=self._view, **options)
+
+    def find_run(self, given: Event) -> RunState:
+        """Return the run of the agent that an event comes from: the main agent or a subagent."""
+        agent_id = given.get("agent_id")
+        if not isinstance(agent_id, str):
+            return self.run
+        run = self._subagents.get(agent_id)
+        if run is None:
+            kind = str(given.get("agent_type") or "subagent")
+            run = RunState(
+                self.conversation, outer=self.run, agent=kind, agent_id=agent_id, view=self._view
+            )
+            _keep_newest(self._subagents, agent_id, run)
+        return run
 
     async def _tell_user(self, answer: Answer) -> None:
         """Pass a hook's message to the user: through Claude Code where it can, else as a
@@ -146,21 +155,22 @@ class _Session:
         elif isinstance(answer.event, ClaudeEventName) and answer.system_message:
             self.conversation.hooks.warn(f"a hook tells the user: {answer.system_message}")
 
-    def note_stop(self, reason: str) -> None:
-        """Note that the turn must end, at the next callback that can end it."""
-        if self.stop is None:
-            self.stop, self._is_stop_told = reason, False
-
     def end_turn(self, given: Event) -> Output:
         """Answer that ends the loop, which may be a subagent's. The user is told why once, and not
         for a subagent."""
         tell = not self._is_stop_told and "agent_id" not in given
         self._is_stop_told = self._is_stop_told or tell
-        return stop(self.stop or "", tell=tell)
+        return stop(self.find_run(given).stop or "", tell=tell)
 
-    def begin_turn(self, turn: TurnGate) -> None:
-        self.turn, self.stop = turn, None
-        self.announced.clear()
+    async def open_turn(self, given: Event) -> TurnStart:
+        """Fire BeforeAgent. A prompt may come during another turn, which goes on without it if
+        hooks refuse it."""
+        run = self._make_run(turn_id=given.get("prompt_id") or make_turn_id())
+        opened = await run.open_turn(given["prompt"], original=Original(NAME, given))
+        if opened.refusal is None:
+            self.run, self._is_stop_told = run, False
+            self.announced.clear()
+        return opened
 
     def find_call(self, call_id: str, name: str, tool_input: Any) -> CallKey | None:
         """Return the key of a call under way; of several of this id and other inputs one whose
@@ -169,7 +179,7 @@ class _Session:
         if key in self.calls:
             return key
         others = [other for other in reversed(self.calls) if other.id == call_id]
-        asking = (other for other in others if self.calls[other].gate.asks)
+        asking = (other for other in others if self.calls[other].step.gate.asks)
         return next(asking, others[0] if others else None)
 
     def can_ask(self) -> bool:
@@ -326,8 +336,9 @@ class Guard:
         return stop(why) if event.startswith("PostTool") else NOTHING
 
     async def _fire_before_tool(self, session: _Session, given: Event) -> Output:
-        if session.stop is not None:
-            return {**session.end_turn(given), **deny_call(session.stop)}
+        run = session.find_run(given)
+        if run.stop is not None:
+            return {**session.end_turn(given), **deny_call(run.stop)}
         try:
             shown = show_as_host(given["tool_name"], given["tool_input"])
         except HooklineError as error:
@@ -339,58 +350,58 @@ class Guard:
             _keep_newest(self._asked, given["tool_use_id"], (session, given))
         if self._hooks.may_skip(_BEFORE, _AFTER, target=target):
             return NOTHING
-        gate = await session.face.tool_gate(
+        await session.start()
+        step = ToolStep(
+            run,
             shown.name,
             shown.input,
-            # Claude Code asks the user.
-            confirm=lambda _request: True,
-            mcp_context=read_mcp_context(given),
             call_id=given["tool_use_id"],
+            mcp_context=read_mcp_context(given),
+            # Claude Code asks the user.
+            defers=True,
             original=Original(NAME, given),
         )
-        if gate.refusal is not None:
-            denied = deny_call(text_of(gate.refusal.llm_content))
-            if gate.refusal.stop_reason is None:
-                return denied
-            session.note_stop(gate.refusal.stop_reason)
-            return {**session.end_turn(given), **denied}
+        refused = await step.open()
+        if refused is not None:
+            denied = deny_call(refused.text)
+            return denied if refused.stop is None else {**session.end_turn(given), **denied}
         fields: dict[str, Any] = {}
         tool_input = given["tool_input"]
-        if gate.input is not shown.input:
+        if step.is_rewritten:
             try:
-                tool_input = fields["updatedInput"] = shown.restore(gate.input)
+                tool_input = fields["updatedInput"] = shown.restore(step.input)
             except HooklineError as error:
                 return deny_call(f"hooks rewrote the call's input into an invalid one: {error}")
         if shown.name == "task" and self._hooks.may_answer(_AFTER, target):
             # The report of a background agent does not come as a tool result.
             fields["updatedInput"] = {**tool_input, "run_in_background": False}
-        if gate.asks:
-            asked = await self._ask_in_claude_code(session, given, gate, fields)
+        if step.question is not None:
+            asked = await self._ask_in_claude_code(session, given, step, fields)
             if asked is not None:
                 return asked
         will_run = fields.get("updatedInput", tool_input)
         key = key_call(given["tool_use_id"], given["tool_name"], will_run)
-        _keep_newest(session.calls, key, _Call(gate, shown, tool_input))
+        _keep_newest(session.calls, key, _Call(step, shown, tool_input))
         return specific("PreToolUse", **fields) if fields else NOTHING
 
     async def _ask_in_claude_code(
-        self, session: _Session, given: Event, gate: ToolGate, fields: dict[str, Any]
+        self, session: _Session, given: Event, step: ToolStep, fields: dict[str, Any]
     ) -> Output | None:
         """Make Claude Code ask the user about a call; return a denial if its mode forbids that."""
-        reason, mode = gate.before.reason or "", given.get("permission_mode", "default")
+        before = step.gate.before
+        reason, mode = before.reason or "", given.get("permission_mode", "default")
         if mode not in _ASKING_MODES:
             return deny_call(f"{reason} ({NOBODY_TO_ASK} in permission mode {mode})")
         if session.can_ask():
             asked = fields.get("updatedInput", given["tool_input"])
             question = (given["tool_name"], codec.encode(asked))
-            session.announced.append((question, gate.before))
-            request = ConfirmationRequest(gate.name, gate.input, reason, gate.before.message)
-            await announce_question(session.face, request)
+            session.announced.append((question, before))
+            await step.announce()
         else:
             # Claude Code denies it, and the model reads this.
             reason = f"{reason} ({NOBODY_TO_ASK})"
-        if gate.before.message:
-            reason = f"{reason}\n\n[System] {gate.before.message}"
+        if before.message:
+            reason = f"{reason}\n\n[System] {before.message}"
         fields |= {"permissionDecision": "ask", "permissionDecisionReason": reason}
         return None
 
@@ -402,40 +413,33 @@ class Guard:
         if call is None:
             if self._hooks.may_skip(_AFTER, target=target):
                 return self._end_subagent(session, given)
-            gate = await session.face.tool_gate(
+            step = ToolStep(
+                session.find_run(given),
                 ran.name,
                 ran.input,
-                mcp_context=read_mcp_context(given),
-                answered={},
                 call_id=given["tool_use_id"],
+                mcp_context=read_mcp_context(given),
             )
+            await step.take_up()
         else:
-            gate = call.gate
+            step = call.step
             self._note_other_input(call, ran)
-            if ran.input != gate.input:
-                gate.input = ran.input
+            if ran.input != step.input:
+                step.gate.input = ran.input
         launched = _as_mapping(given.get("tool_response")).get("status") == "async_launched"
         if (launched or given["tool_name"] == "Monitor") and self._hooks.may_answer(_AFTER, target):
             self._conversations.warn_once(
                 f"AfterTool hooks do not see the background output of {given['tool_name']}: Claude "
                 "Code sends it as a prompt, to BeforeAgent hooks"
             )
-        outcome = await gate.finish(result=_read_result(given, ran), original=Original(NAME, given))
-        if outcome.tail_call is not None:
-            following = outcome.tail_call["name"]
-            session.face.warn(
-                f"a hook asked for a tail call of {following!r}, which did not run: only Claude "
-                "Code can run its tools"
-            )
+        outcome = await step.close(result=_read_result(given, ran), original=Original(NAME, given))
         output = self._apply_outcome(session, given, ran, outcome)
-        if outcome.stop is not None:
-            session.note_stop(outcome.stop)
         return output | self._end_subagent(session, given)
 
     def _end_subagent(self, session: _Session, given: Event) -> Output:
         """Answer that ends a subagent after a stop. The main loop ends with its batch of calls:
         after a single call it would not end if the tool failed, and not tell the user why."""
-        if session.stop is None or "agent_id" not in given:
+        if "agent_id" not in given or session.find_run(given).stop is None:
             return NOTHING
         return session.end_turn(given)
 
@@ -462,7 +466,7 @@ class Guard:
         # A declared tool's result says little more than that it is done; others may say anything.
         if self.must_block() and (is_error or ran.alias is None):
             self.warn(f"{why}: the turn ends")
-            session.note_stop(why)
+            session.find_run(given).end(why)
             return {}
         self._conversations.warn_once(f"{why}: the model reads both")
         return block(outcome.text)
@@ -482,7 +486,7 @@ class Guard:
             )
 
     async def _end_batch(self, session: _Session, given: Event) -> Output:
-        calls = given.get("tool_calls")
+        calls, run = given.get("tool_calls"), session.find_run(given)
         for call in calls if isinstance(calls, list) else ():
             replacement = session.replaced.pop(call.get("tool_use_id"), None)
             if replacement is None or replacement.is_taken(call.get("tool_response")):
@@ -491,8 +495,8 @@ class Guard:
             why = f"Claude Code did not use the result that hooks put in place of that of {name}"
             self.warn(why)
             if self.must_block():
-                session.note_stop(why)
-        return NOTHING if session.stop is None else session.end_turn(given)
+                run.end(why)
+        return NOTHING if run.stop is None else session.end_turn(given)
 
     async def _handle_permission_request(self, session: _Session, given: Event) -> Output:
         """Announce that Claude Code asks about a call, for its own reasons or a hook's, and answer
@@ -505,7 +509,7 @@ class Guard:
         else:
             reason = "Claude Code asks for permission"
             request = ConfirmationRequest(shown.name, shown.input, reason)
-            await announce_question(session.face, request)
+            await announce_question(session.find_run(given).face, request)
         if session.options.can_use_tool is not None:
             # These hooks answer in ``Asking``.
             return NOTHING
@@ -540,7 +544,7 @@ class Guard:
         if context.suggestions:
             given["permission_suggestions"] = [each.to_dict() for each in context.suggestions]
         key = session.find_call(context.tool_use_id or "", name, tool_input)
-        gate = None if key is None else session.calls[key].gate
+        gate = None if key is None else session.calls[key].step.gate
         asked = gate.before if gate is not None and gate.asks else None
         return await self._answer_question(session, given, asked)
 
@@ -553,7 +557,7 @@ class Guard:
         shown = show_as_host(given["tool_name"], tool_input)
         if not self._hooks.may_answer(event, Target(shown.name, given["tool_name"], NAME)):
             return None
-        answer = await session.face.fire_claude_event(event.value, given)
+        answer = await session.find_run(given).face.fire_claude_event(event.value, given)
         if answer.blocked:
             return PermissionResultDeny(message=answer.reason or "", interrupt=answer.stopped)
         if not may_permit(answer, asked):
@@ -564,7 +568,7 @@ class Guard:
     async def _fire_own(self, session: _Session, given: Event) -> Output:
         """Fire an event that only Claude Code has."""
         event = given["hook_event_name"]
-        answer = await session.face.fire_claude_event(event, given)
+        answer = await session.find_run(given).face.fire_claude_event(event, given)
         if answer.stopped:
             return stop(answer.reason or "")
         if answer.denied:
@@ -576,15 +580,12 @@ class Guard:
         if refusal is not None:
             return refuse_prompt(refusal)
         await session.start()
-        turn = TurnGate(session.conversation, given["prompt"])
-        opened = await turn.open(session.add_original(HookEventName.BEFORE_AGENT, given))
-        # A prompt may come during another turn, which goes on without it if hooks refuse it.
+        opened = await session.open_turn(given)
         if opened.stop:
             # Claude Code itself tells the user why.
             return stop(opened.refusal or "", tell=False)
         if opened.refusal is not None:
             return refuse_prompt(opened.refusal)
-        session.begin_turn(turn)
         if not opened.texts:
             return NOTHING
         return specific("UserPromptSubmit", additionalContext="\n\n".join(opened.texts))
@@ -592,7 +593,7 @@ class Guard:
     def _refuse_model_hooks(self) -> str | None:
         """Warn once about hooks that do not run here; in strict mode return why no turn may
         begin."""
-        names = self._hooks.names_of_hooks(*_MODEL_EVENTS)
+        names = self._hooks.names_of_hooks(*MODEL_EVENTS)
         if not names:
             return None
         told = (
@@ -603,15 +604,13 @@ class Guard:
         return told if self._hooks.is_strict() else None
 
     async def _fire_after_agent(self, session: _Session, given: Event) -> Output:
-        turn = session.turn
-        if turn is None:
-            turn = session.turn = TurnGate(session.conversation, "")
+        run = session.run
+        # A turn may have begun before these hooks were there.
+        run.has_turn = True
         if given["stop_hook_active"]:
-            turn.sent_back = max(turn.sent_back, 1)
-        face = session.add_original(HookEventName.AFTER_AGENT, given)
-        closed = await turn.close(face, given.get("last_assistant_message") or "")
-        for text in closed.texts:
-            session.conversation.keep(text)
+            run.sent_back = max(run.sent_back, 1)
+        text = given.get("last_assistant_message") or ""
+        closed = await run.close_turn(text, original=Original(NAME, given))
         if closed.clear_context:
             session.face.warn(
                 "a hook asked to clear the context, which Claude Code does only on /clear"
@@ -635,7 +634,7 @@ class Guard:
         return NOTHING
 
     async def _fire_pre_compress(self, session: _Session, given: Event) -> Output:
-        face = session.add_original(HookEventName.PRE_COMPRESS, given)
+        face = session.run.word(HookEventName.PRE_COMPRESS, Original(NAME, given))
         answer = await face.pre_compress(given["trigger"])
         told = answer.system_message
         output: Output = {"systemMessage": told} if told else {}
@@ -645,7 +644,8 @@ class Guard:
 
     async def _fire_notification(self, session: _Session, given: Event) -> Output:
         kind = given.get("notification_type")
-        await session.add_original(HookEventName.NOTIFICATION, given).notification(
+        face = session.find_run(given).word(HookEventName.NOTIFICATION, Original(NAME, given))
+        await face.notification(
             given["message"],
             notification_type="ToolPermission" if kind == "permission_prompt" else kind,
         )

@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
 from hookline.adapters.claude_agent.events import Asking, Callback, Guard
-from hookline.adapters.gates import Given, complete
+from hookline.adapters.conversations import Given
+from hookline.adapters.steps import complete
 from hookline.errors import HooklineError
 
 OnFailure: TypeAlias = Literal["continue", "block"]

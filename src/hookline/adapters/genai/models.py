@@ -28,8 +28,8 @@ from hookline.adapters.steps import (
     outer_run,
 )
 from hookline.agent.providers.genai import GenAIConversation
-from hookline.engine.engine import run_blocking
 from hookline.errors import HooklineError, TranslationError
+from hookline.runner.loop import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName
@@ -66,7 +66,7 @@ class Call(RunState):
     ) -> None:
         super().__init__(
             conversation,
-            outer=outer_run(),
+            outer=outer_run(conversation),
             agent=model,
             turn_id=turn_id,
             blocking=blocking,

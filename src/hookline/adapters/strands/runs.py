@@ -68,7 +68,8 @@ class Runs:
 
     def _make(self, agent: Any, turn_id: str | None) -> AgentRun:
         conversation = self._conversations.of(agent.session_id)
-        return AgentRun(conversation, outer=outer_run(), agent=agent.name, turn_id=turn_id)
+        outer = outer_run(conversation)
+        return AgentRun(conversation, outer=outer, agent=agent.name, turn_id=turn_id)
 
 
 def find_subagent(tool: Any) -> Agent | None:

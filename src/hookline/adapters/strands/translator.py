@@ -54,6 +54,7 @@ class StrandsTranslator(MessageTranslator[Any]):
     ``tool_specs``, ``tool_choice``, ``system_prompt``), and for ``ModelStopReason``."""
 
     form = _Form()
+    name = "strands"
     api = "Strands"
     requests = 'a request of Strands is an InvokeModelContext, or {"messages", "tool_specs", …}'
     responses = "a response of Strands is a ModelStopReason"
@@ -69,6 +70,7 @@ class StrandsTranslator(MessageTranslator[Any]):
         "totalTokenCount": "totalTokens",
     }
     one_choice = True
+    tool_fields = ("tool_specs",)
     finish_words = (
         *("end_turn", "tool_use", "max_tokens", "stop_sequence", "content_filtered"),
         "guardrail_intervened",
@@ -123,9 +125,6 @@ class StrandsTranslator(MessageTranslator[Any]):
     def tool_name(self, tool: Any) -> str:
         return get_text(tool, "name")
 
-    def declare(self, names: Collection[str]) -> list[Any]:
-        return [{"name": name} for name in names]
-
     def tool_selection(self, request: object) -> tuple[Any | None, Any | None]:
         return get(request, "tool_choice"), get(request, "tool_specs")
 
@@ -137,24 +136,26 @@ class StrandsTranslator(MessageTranslator[Any]):
                 return {"mode": "ANY" if "any" in choice else "AUTO"}
         raise TranslationError(f"tool_choice {choice!r:.80} has an unknown shape")
 
-    def with_tools(
-        self, request: Any, mode: str, allowed: Collection[str] | None, tools: Sequence[Any]
-    ) -> Any:
-        """Declare only the allowed tools, since Converse has neither an allow-list nor a choice of
-        none. The tools of a structured answer stay."""
-        if mode == "NONE":
-            allowed = ()
-        changes: dict[str, Any] = {}
-        if allowed is not None:
-            outputs = find_output_tools(request)
-            taken = {self.tool_name(tool) for tool in tools} - {*allowed} - outputs
-            specs = get_list(request, "tool_specs") or tools
-            changes["tool_specs"] = [s for s in specs if self.tool_name(s) not in taken]
-        choice = get(request, "tool_choice")
+    def tool_choice(self, mode: str, names: Collection[str] | None, own: Any) -> Any:
         if mode == "ANY":
-            changes["tool_choice"] = {"any": {}}
-        elif choice is not None and self.show_tool_choice(choice).get("mode") == "ANY":
-            changes["tool_choice"] = None if mode == "NONE" else {"auto": {}}
+            return {"any": {}}
+        # Not every model accepts a choice, and without one all of them choose freely.
+        return None if mode == "NONE" or own is None else {"auto": {}}
+
+    def with_tools(self, request: Any, mode: str, allowed: Collection[str] | None) -> Any:
+        """Declare the allowed tools alone, since Converse has neither an allow-list nor a choice of
+        none. The tools of a structured answer stay, and so does a choice of one."""
+        specs, outputs = get_list(request, "tool_specs"), find_output_tools(request)
+        own = get(request, "tool_choice")
+        left = [
+            spec
+            for spec in specs
+            if self.tool_name(spec) in outputs or self.keep_tools([spec], mode, allowed)
+        ]
+        changes: dict[str, Any] = {} if len(left) == len(specs) else {"tool_specs": left}
+        if outputs.isdisjoint(self.to_hook_tool_config(own).get("allowedFunctionNames", ())):
+            choice = self.tool_choice(mode if left else "NONE", allowed, own)
+            changes |= {} if choice == own else {"tool_choice": choice}
         return put(request, changes)
 
     def reads_response(self, response: object) -> bool:
@@ -188,7 +189,8 @@ class StrandsTranslator(MessageTranslator[Any]):
     def usage_of(self, response: Any) -> Any:
         return response.usage
 
-    def with_usage(self, response: Any, usage: Any) -> Any:
+    def with_usage(self, response: Any, changes: Mapping[str, Any]) -> Any:
+        usage = put(response.usage, changes)
         return ModelStopReason(response.stop_reason, response.message, usage, response.metrics)
 
     def new_response(self, like: object) -> Any:

@@ -25,7 +25,7 @@ from hookline.agent.turns import (
     text_turn,
 )
 from hookline.errors import HooklineError, TranslationError
-from hookline.translate.genai import GenerateContentParameters, accept_config
+from hookline.translate.genai import GenAIStreams, GenerateContentParameters, accept_config
 from hookline.translate.genai_values import (
     Form,
     as_part,
@@ -46,11 +46,6 @@ _CARRIED = frozenset({
     "codeExecutionResult", "inline_data", "file_data", "function_call", "function_response",
     "executable_code", "code_execution_result",
 })  # fmt: skip
-# Fields of a candidate that an earlier chunk may have and the last one may lack.
-_SAID_ONCE = (
-    *("finishReason", "finishMessage", "safetyRatings", "index", "citationMetadata"),
-    *("groundingMetadata", "urlContextMetadata", "continuationToken"),
-)
 
 
 class GenAIConversation:
@@ -82,31 +77,9 @@ class GenAIConversation:
 
     def merged(self, chunks: Sequence[Any]) -> Any:
         """Merge a stream's chunks into the complete response: texts joined, all else in order."""
-        if len(chunks) == 1:
-            return chunks[0]
         if not chunks:
             return build(self.form, "GenerateContentResponse", {"candidates": []})
-        by_index: dict[int, list[Any]] = {}
-        for chunk in chunks:
-            for candidate in objects_field(chunk, "candidates"):
-                by_index.setdefault(field(candidate, "index") or 0, []).append(candidate)
-        merged: list[Any] = []
-        for _, candidates in sorted(by_index.items()):
-            contents = [c for x in candidates if (c := object_field(x, "content")) is not None]
-            parts: list[Any] = []
-            for content in contents:
-                for part in list_field(content, "parts"):
-                    if parts and _is_more_of(parts[-1], part):
-                        text = field(parts[-1], "text") + field(part, "text")
-                        parts[-1] = with_fields(part, {"text": text}, form=self.form)
-                    else:
-                        parts.append(part)
-            role = next((r for c in contents if (r := field(c, "role"))), "model")
-            changes = {"content": build(self.form, "Content", {"role": role, "parts": parts})}
-            changes |= _find_last(candidates, _SAID_ONCE)
-            merged.append(with_fields(candidates[-1], changes, form=self.form))
-        about = _find_last(chunks, ("usageMetadata", "promptFeedback"))
-        return with_fields(chunks[-1], {"candidates": merged, **about}, form=self.form)
+        return GenAIStreams().merge(chunks)
 
     def read(self, response: Any) -> Turn | None:
         """Return the turn of the first candidate, None if it is empty."""
@@ -216,21 +189,3 @@ def _declare(tool: Tool) -> dict[str, Any]:
 
 def _drop_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _find_last(values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return each of these fields as the last of the values that has it gives it."""
-    found: dict[str, Any] = {}
-    for value in values:
-        found |= {name: held for name in names if (held := field(value, name)) is not None}
-    return found
-
-
-def _is_more_of(before: Any, part: Any) -> bool:
-    """True if a part continues the text of the one before: both are texts or both are thoughts,
-    and the first is not signed."""
-    for each in (before, part):
-        if not isinstance(field(each, "text"), str) or field(each, "functionCall") is not None:
-            return False
-    is_same_kind = bool(field(before, "thought")) == bool(field(part, "thought"))
-    return is_same_kind and field(before, "thoughtSignature") is None

@@ -94,6 +94,8 @@ class Definition(Section, frozen=True, kw_only=True):
 class ToolNames(Section, frozen=True, kw_only=True, omit_defaults=True):
     """What a tool of the agent is in Claude Code."""
 
+    must: ClassVar[str] = 'the name of a tool of Claude Code\'s, or an object with its "name"'
+
     name: Annotated[
         str,
         key("The name of the tool in Claude Code.", "Bash"),

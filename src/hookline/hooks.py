@@ -38,6 +38,7 @@ from hookline.calls.tool import (
     complete,
     make_call_id,
     open_gate,
+    reopen_gate,
     run_call,
 )
 from hookline.calls.wrap import OnBlock, wrap_function
@@ -224,6 +225,7 @@ class Face:
         call_id: str | None = None,
         original: Original | None = None,
         approved: bool = False,
+        ask_later: bool = False,
     ) -> ToolGate:
         """Do the first half of ``run_tool``, for callers who run the tool themselves.
 
@@ -231,7 +233,9 @@ class Face:
         is the input to run it with. Call ``gate.finish()`` with the tool's result afterwards;
         ``read`` turns that result into a ``ToolResult``. ``answered`` is the BeforeTool output of
         an earlier attempt at this call, which is not fired again; ``original`` is the event as
-        the host worded it. With ``approved`` the user has allowed the call and is not asked.
+        the host worded it. With ``approved`` the user has allowed the call and is not asked. With
+        ``ask_later`` a call that hooks ask about has a ``gate.question``, and is refused until the
+        user has answered: keep ``gate.write_record()``, and call ``resume_gate`` then.
         """
         call = self._make_call(
             *(name, tool_input, mcp_context, call_id),
@@ -241,8 +245,29 @@ class Face:
             answered=answered,
             original=original,
             approved=approved,
+            ask_later=ask_later,
         )
         return await open_gate(self._heard, call)
+
+    async def resume_gate(
+        self,
+        record: Mapping[str, Any],
+        name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        approved: bool,
+        mcp_context: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ToolResult] | None = None,
+    ) -> ToolGate:
+        """Take up a call whose gate was written down (``gate.write_record()``), now that the user
+        has ``approved`` it or not; BeforeTool hooks are not run again.
+
+        The record holds for the same tool and input, in the same session with the same labels,
+        under the same hooks. If any of these differs, a warning says so, hooks are run as for a new
+        call, and what the user said does not count: look at ``gate.question``.
+        """
+        call = self._make_call(name, tool_input, mcp_context, read=read)
+        return await reopen_gate(self._heard, call, record, approved=approved)
 
     async def run_tool(
         self,
@@ -344,8 +369,9 @@ class Face:
         the loop, the response contains the reason and no tool calls.
 
         With ``stream=True`` the result is an iterator over the client's own chunks; if AfterModel
-        hooks exist, the chunks are held back until the response is complete. Exceptions of the
-        client go on to the caller.
+        hooks may change or reject the response, the chunks are held back until it is complete;
+        async hooks get it when the stream was read to its end. Exceptions of the client go on to
+        the caller.
         """
         return await call_model(
             self.view,
@@ -680,6 +706,7 @@ class SyncToolGate:
         self._gate = gate
         self.name, self.before = gate.name, gate.before
         self.input, self.refusal = gate.input, gate.refusal
+        self.question, self.write_record = gate.question, gate.write_record
 
     def finish(self, *, result: Any = None, error: BaseException | None = None) -> ToolOutcome:
         """Fire AfterTool with the tool's result or exception, and apply what the hooks answer."""
@@ -768,6 +795,7 @@ class SyncHooks:
     run_tool: Final = _Blocking(Face.run_tool)
     call_tool: Final = _Blocking(Face.call_tool)
     tool_gate: Final = _Blocking(_wrap(Face.tool_gate, SyncToolGate))
+    resume_gate: Final = _Blocking(_wrap(Face.resume_gate, SyncToolGate))
     model_gate: Final = _Blocking(_wrap(Face.model_gate, SyncModelGate))
 
     @overload

@@ -3,10 +3,20 @@
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, assert_type
 
-from hookline import Answer, Hooks, SyncHooks, ToolGate, ToolResult, deny
-from hookline.hooks import HookSession, SyncToolGate
-from hookline.replies import Reply
-from hookline.wire.inputs import AfterModelEvent, BeforeToolEvent, SessionStartEvent
+from hookline import (
+    AfterModelEvent,
+    Answer,
+    BeforeToolEvent,
+    Hooks,
+    HookSession,
+    Reply,
+    SessionStartEvent,
+    SyncHooks,
+    ToolGate,
+    ToolResult,
+    deny,
+)
+from hookline.hooks import SyncToolGate
 from hookline.wire.model import LLMResponse
 
 
@@ -35,6 +45,30 @@ def a_literal_name_gives_the_event_its_type(hooks: Hooks) -> None:
     hooks.on("SessionStart")(lambda event: str(event["source"]))  # type: ignore[type-var]
     hooks.on("BeforeTool")(wrong)  # type: ignore[arg-type]
     hooks.on("BeforeTool", on_failure="sometimes")  # type: ignore[call-overload]
+
+
+def a_misspelt_reply_is_refused(hooks: Hooks) -> None:
+    @hooks.on("BeforeTool")
+    def field(_event: BeforeToolEvent) -> Reply:
+        return {"descision": "deny"}  # type: ignore[typeddict-unknown-key]
+
+    @hooks.on("BeforeTool")
+    def word(_event: BeforeToolEvent) -> Reply:
+        return {"decision": "denied"}  # type: ignore[typeddict-item]
+
+    @hooks.on("AfterTool")
+    def specific(_event: object) -> Reply:
+        return {"hookSpecificOutput": {"toolOutput": "x"}}  # type: ignore[typeddict-unknown-key]
+
+    @hooks.on("BeforeTool")  # type: ignore[type-var]
+    def text(_event: BeforeToolEvent) -> str:
+        return "deny"
+
+    @hooks.on("BeforeTool")  # type: ignore[type-var]
+    async def later(_event: BeforeToolEvent) -> bool:
+        return True
+
+    hooks.session("chat", labels={"user": 7})  # type: ignore[dict-item]
 
 
 def decorated_functions_keep_their_type(hooks: Hooks, event: BeforeToolEvent) -> None:

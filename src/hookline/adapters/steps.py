@@ -57,6 +57,7 @@ from hookline.adapters.conversations import Conversation
 from hookline.calls.model import RESPONSE_HIDDEN, ModelCall, ModelGate, ModelOutcome
 from hookline.calls.model import describe_refused_call as describe_refused_call
 from hookline.calls.question import describe_command, tool_notification
+from hookline.calls.record import write_input as write_input
 from hookline.calls.streams import STREAM_BROKE
 from hookline.calls.subagent import SubagentGate, make_agent_id
 from hookline.calls.tool import (
@@ -105,12 +106,6 @@ class CallKey(msgspec.Struct, frozen=True):
 def key_call(call_id: str | None, name: str, tool_input: Any) -> CallKey:
     """Return the key under which what hooks and users decide about a call is kept."""
     return CallKey(call_id or "", name, write_input(tool_input))
-
-
-def write_input(tool_input: Any) -> str:
-    """Return an input as hooks are shown it, in a form in which equal inputs are equal texts; True
-    is not 1 there."""
-    return json.dumps(show(tool_input).value, sort_keys=True, separators=(",", ":"))
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from hookline.wire.hooks import HookSource
 from hookline.wire.outputs import create_hook_output
 
 if TYPE_CHECKING:
+    from hookline.engine.view import Circumstances
     from hookline.translate import HookTranslator
 
 MAX_TAIL_CALLS = 8
@@ -144,6 +145,10 @@ class Firing(Protocol):
         """Return what reads and edits a model's requests and responses."""
         ...
 
+    def describe_circumstances(self) -> "Circumstances":
+        """Return what decisions about a call depend on besides the call."""
+        ...
+
 
 # Calls without an id are numbered, after a prefix that no other process has.
 _CALLS = f"toolu_{os.getpid():x}{time.time_ns():x}_"
@@ -161,7 +166,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     returns into a result. ``answered`` is the BeforeTool output from before the call was deferred:
     the hooks are not asked again. ``id`` is the id of the model's tool call. ``original`` is the
     BeforeTool event as the host worded it; such a host fires PermissionRequest itself.
-    ``approved`` says that the user has allowed this call."""
+    ``approved`` says that the user has allowed this call. With ``ask_later`` the user is not asked
+    now: the gate has the question."""
 
     name: str
     input: ToolInput
@@ -176,6 +182,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
     original: Original | None = None
     approved: bool = False
+    ask_later: bool = False
 
     def event(
         self,
@@ -200,7 +207,8 @@ class ToolGate:
 
     ``refusal`` is the result to use if the tool must not run, None if it may; ``input`` is the
     input to run it with. ``asks`` says that a hook wants the user asked, and that no
-    PermissionRequest hook answered instead.
+    PermissionRequest hook answered instead. ``question`` is what to ask, if the call was to be
+    asked about later; until then the call is refused.
     """
 
     def __init__(
@@ -215,6 +223,10 @@ class ToolGate:
     ) -> None:
         self._firing = firing
         self._call = call
+        self.question: ConfirmationRequest | None = None
+        if call.ask_later and asks:
+            reason = before.reason or ""
+            self.question = ConfirmationRequest(call.name, tool_input, reason, before.message)
         self._opened = time.perf_counter()
         self.name: str = call.name
         self.before = before
@@ -230,6 +242,21 @@ class ToolGate:
     def is_rewritten(self) -> bool:
         """True if hooks changed the input."""
         return self.input is not self._call.input
+
+    def write_record(self) -> dict[str, Any]:
+        """Return the call and what hooks answered, as JSON to keep until the user has decided;
+        ``Hooks.resume_gate`` takes it up, in another process too. It holds for this tool, this
+        input, this session with its labels, and the hooks in force. Keep it as safe as the
+        conversation, since who changes it answers in the hooks' place; and take it up once."""
+        from hookline.calls.record import write_record
+
+        output = self.before.final_output
+        return write_record(
+            self._call,
+            {} if output is None else output.to_wire(),
+            self._firing.describe_circumstances(),
+            reason=None if self.question is None else self.question.reason,
+        )
 
     async def finish(
         self,
@@ -322,11 +349,30 @@ async def open_gate(firing: Firing, call: ToolCall) -> ToolGate:
     elif before.blocked:
         refusal = _make_block(reason)
     elif before.asks and not call.approved:
-        if call.confirm is None:
+        if call.confirm is None and not call.ask_later:
             refusal = _make_block(f"{reason} ({NOBODY_TO_ASK})")
         else:
             refusal, tool_input, asks = await _ask_user(firing, call, before)
     return ToolGate(firing, call, before, refusal, tool_input, asks=asks)
+
+
+async def reopen_gate(
+    firing: Firing, call: ToolCall, record: Mapping[str, Any], *, approved: bool
+) -> ToolGate:
+    """Open the gate of a call that was written down, without running its hooks again. If the
+    record is not about this call, hooks are asked anew, and the user is to be as well."""
+    from hookline.calls.record import read_record
+
+    known = read_record(firing, call, record)
+    if known is None:
+        return await open_gate(firing, msgspec.structs.replace(call, ask_later=True))
+    call = msgspec.structs.replace(
+        call, id=known.call_id, answered=known.answered, confirm=lambda _request: approved
+    )
+    gate = await open_gate(firing, call)
+    if not approved and gate.refusal is None:
+        gate.refusal = _make_block(f"The user did not allow this call of {call.name}.")
+    return gate
 
 
 async def _ask_user(
@@ -334,7 +380,6 @@ async def _ask_user(
 ) -> tuple[ToolResult | None, ToolInput, bool]:
     """Ask the user about a call, unless PermissionRequest hooks answer instead. Return the
     refusal, None if the call may go on, its input, and whether the user was asked."""
-    assert call.confirm is not None
     tool_input, reason = before.tool_input, before.reason or ""
     # After a deferral those hooks have answered before; a host with words of its own asks them.
     is_new = call.answered is None and call.original is None
@@ -356,6 +401,9 @@ async def _ask_user(
         # An answer that may not permit the call may not rewrite it either.
         if may_permit(answer, before):
             return None, answer.tool_input, False
+    if call.ask_later:
+        return _make_block(f"This call waits for the user's decision: {reason}"), tool_input, True
+    assert call.confirm is not None
     request = ConfirmationRequest(call.name, tool_input, reason, before.message)
     try:
         is_confirmed = await firing.settle(call.confirm(request)) is True
@@ -432,6 +480,7 @@ async def _run_tail_calls(
             id=make_call_id(),
             original=None,
             approved=False,
+            ask_later=False,
         )
         number += 1
         outcome = await _run_once(firing, call, following.execute)

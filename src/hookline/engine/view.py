@@ -9,6 +9,7 @@ import msgspec
 from hookline.dialects import find_named_event, read_named_event
 from hookline.engine.engine import Engine
 from hookline.engine.executor import deny_failed
+from hookline.errors import describe
 from hookline.pipeline.answer import Answer, make_empty_answer
 from hookline.runner.loop import run_blocking
 from hookline.wire.events import EventName
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from hookline.translate import HookTranslator
 
 Hear: TypeAlias = Callable[[Answer], Awaitable[None]]
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What decisions about a call depend on besides the call: the session, whom it serves, and the
+    digest of all hooks in force. ``policy`` is "" if it could not be made."""
+
+    session_id: str
+    labels: Mapping[str, str]
+    policy: str
 
 
 class EngineView(msgspec.Struct, frozen=True, eq=False):
@@ -169,6 +179,20 @@ class EngineView(msgspec.Struct, frozen=True, eq=False):
             return not self.engine.project.is_off() and self.engine.project.in_force.strict
         except Exception:
             return True
+
+    def describe_circumstances(self) -> Circumstances:
+        """Return what decisions about a call depend on besides the call."""
+        engine, session_id, policy = self.engine, self.session_id, ""
+        try:
+            engine.load()
+            policy = engine.get_policy_digest()
+        except Exception as error:
+            self.warn(f"cannot make the digest of the hooks in force: {describe(error)}")
+        return Circumstances(
+            session_id=engine.project.get_session_id() if session_id is None else session_id,
+            labels=self.find_actor().labels,
+            policy=policy,
+        )
 
     def get_translator(self) -> "HookTranslator":
         """Return what reads and edits a model's requests and responses."""

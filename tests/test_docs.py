@@ -22,7 +22,7 @@ Read: TypeAlias = Callable[..., int]
 
 
 @pytest.fixture(scope="session")
-def interpreter(ground: object) -> Iterator[Interpreter]:
+def interpreter() -> Iterator[Interpreter]:
     with open_interpreter(["asyncio", "hookline.hooks", "hookline.agent"]) as opened:
         yield opened
 

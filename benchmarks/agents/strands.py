@@ -62,8 +62,8 @@ class _Idle(Plugin):
         agent.add_middleware(InvokeModelStage, self._pass)
         agent.add_middleware(ExecuteToolStage, self._pass)
 
-    async def _hear(self, _event: Any) -> None:
-        return None
+    async def _hear(self, event: Any) -> None:
+        del event
 
     async def _pass(self, context: Any, next_fn: Any) -> Any:
         async for event in next_fn(context):

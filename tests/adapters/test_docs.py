@@ -23,7 +23,7 @@ NEEDING = [
 
 
 @pytest.fixture(scope="session")
-def interpreter(ground: object) -> Iterator[Interpreter]:
+def interpreter() -> Iterator[Interpreter]:
     with open_interpreter(["asyncio", "hookline.hooks"]) as opened:
         yield opened
 

@@ -9,7 +9,7 @@ import pytest
 
 from hookline.bus.nats import BusConnectionError, NatsMessageBus
 from hookline.bus.nats.protocol import (
-    Held,
+    HeldRequest,
     Incoming,
     RequestFailed,
     encode_headers,
@@ -25,7 +25,7 @@ from tests.natsserver import nats_server
 TOOL: Json = {"tool_name": "read", "tool_input": {}}
 
 
-def read(message: Any, *, max_bytes: int = 10_000, **headers: str) -> Held:
+def read(message: Any, *, max_bytes: int = 10_000, **headers: str) -> HeldRequest:
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     incoming = Incoming("p.request.BeforeTool", "reply", body, named or None)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from hookline.check import Checked
-from hookline.check.findings import Replace
+from hookline.check.findings import TextEdit
 from hookline.check.fixes import FileChange, FixError, carry_out, changes, is_fixable
 from hookline.wire.hooks import HookSource
 from tests.check.review import check, checked, hook, on
@@ -240,7 +240,7 @@ def test_an_edit_that_two_findings_want_is_made_once(project: Project) -> None:
     file = project.settings('{"enableHook": true}')
     reviewed = checked((file, SOURCE), project=project)
     (finding,) = check(reviewed)
-    added = replace(finding, fixes=(Replace(str(file), 1, 1, '"trace": true, '),))
+    added = replace(finding, fixes=(TextEdit(str(file), 1, 1, '"trace": true, '),))
     (change,) = changes([added, added], reviewed)
     assert change.after == b'{"trace": true, "enableHook": true}'
 
@@ -249,7 +249,7 @@ def test_an_edit_that_would_leave_no_json_is_refused(project: Project) -> None:
     file = project.settings('{"enableHook": true}')
     reviewed = checked((file, SOURCE), project=project)
     (finding,) = check(reviewed)
-    broken = replace(finding, fixes=(Replace(str(file), 0, 1, ""),))
+    broken = replace(finding, fixes=(TextEdit(str(file), 0, 1, ""),))
     with pytest.raises(FixError, match="the result would not be JSON"):
         changes([broken], reviewed)
 

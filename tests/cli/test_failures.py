@@ -58,7 +58,7 @@ def test_output_that_is_lost_fails_a_success_and_keeps_a_block(
     done: int, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     full = OSError(errno.ENOSPC, "No space left")
-    assert report_unwritten(full, done) == report(full, done=done) == status
+    assert report_unwritten(full, done) == report(full, status_so_far=done) == status
     said = "hookline: standard output cannot be written: No space left\n"
     assert capsys.readouterr().err == said * 2
 
@@ -66,7 +66,7 @@ def test_output_that_is_lost_fails_a_success_and_keeps_a_block(
 def test_a_closed_pipe_changes_no_status_and_says_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert [report(BrokenPipeError(), done=done) for done in (0, 2)] == [0, 2]
+    assert [report(BrokenPipeError(), status_so_far=done) for done in (0, 2)] == [0, 2]
     assert capsys.readouterr().err == ""
 
 
@@ -80,14 +80,14 @@ def test_nothing_more_is_written_to_a_closed_pipe(
     with open(writing, "w") as closed:
         monkeypatch.setattr(sys, "stdout", closed)
         closed.write(written)
-        assert report(BrokenPipeError(), done=done) == (FAILED if done is None else done)
+        assert report(BrokenPipeError(), status_so_far=done) == (FAILED if done is None else done)
         closed.write("more")
 
 
 def test_an_error_after_the_command_was_done_is_reported_as_itself(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert report(CommandError("late"), done=0) == FAILED
+    assert report(CommandError("late"), status_so_far=0) == FAILED
     assert capsys.readouterr().err == "hookline: late\n"
 
 

@@ -299,13 +299,13 @@ def test_disabled_and_managed_hooks_at_80_columns(layered: Project, colour: dict
     assert max(map(len, lines)) <= 80
 
 
-def test_what_is_disabled_or_traced_is_looked_up_only_where_there_is_any(
+def test_a_trace_is_read_only_where_it_is_on(
     project: Project,
 ) -> None:
     project.settings(settings("BeforeTool", command_hook("x", name="scan")))
-    more = {"hookline.settings.edit", "hookline.trace.queries", "hookline.trace.records"}
+    more = {"hookline.trace.queries", "hookline.trace.records"}
     assert loaded(project, "list").isdisjoint(more)
-    user_settings({"hookline": {"trace": True}, **off("scan")})
+    user_settings({"hookline": {"trace": True}})
     assert more <= loaded(project, "list")
 
 

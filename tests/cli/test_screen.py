@@ -23,8 +23,8 @@ from hookline.cli.screen import (
     fit_table,
     head,
     printable,
-    shown_path,
-    shown_place,
+    shorten_path,
+    shorten_place,
     terminal_width,
     width_of,
 )
@@ -323,9 +323,9 @@ def test_a_path_is_shown_from_here_or_from_home(
     monkeypatch.chdir(here)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     paths = [f"{here}/a/b", str(here), f"{here}after/c", f"{tmp_path}/d"]
-    assert [*map(shown_path, paths)] == ["a/b", "~/here", "~/hereafter/c", f"{tmp_path}/d"]
-    assert shown_place(os.path.join(here, "a"), 3) == "a:3"
-    assert shown_place(None, None) == ""
+    assert [*map(shorten_path, paths)] == ["a/b", "~/here", "~/hereafter/c", f"{tmp_path}/d"]
+    assert shorten_place(os.path.join(here, "a"), 3) == "a:3"
+    assert shorten_place(None, None) == ""
 
 
 def test_a_diff_has_signs_and_no_file_names() -> None:

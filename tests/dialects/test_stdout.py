@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.dialects.stdout import Said, parse_strictly, read_whole_object, trim
+from hookline.dialects.stdout import StdoutContent, parse_strictly, read_whole_object, trim
 from hookline.dialects.stdout import parse_stdout as parse
 from hookline.wire.outputs import TOP_LEVEL_FIELDS
 from tests.arbitrary import JSON
@@ -37,7 +37,7 @@ def strictness(answer: Json) -> int:
     return 2 if answer.get("decision") == "ask" else int("hookSpecificOutput" in answer)
 
 
-def parse_stdout(text: str) -> Said:
+def parse_stdout(text: str) -> StdoutContent:
     return parse(text, strictness)
 
 

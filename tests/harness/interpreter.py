@@ -47,6 +47,7 @@ def open_interpreter(modules: Sequence[str]) -> Iterator[Interpreter]:
     """Start an interpreter that has these modules."""
     with subprocess.Popen(
         [sys.executable, __file__, *modules],
+        cwd="/",  # which no test removes
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -11,8 +11,8 @@ from hookline.hooktests.cases import HookTestError
 from hookline.hooktests.recorder import (
     FiredBefore,
     ends_of,
+    make_recorded_test,
     read_traced_event,
-    recorded_test,
     recording_place,
     write_test,
 )
@@ -83,7 +83,7 @@ def test_a_test_expects_of_a_models_answer_what_hooks_changed(said: Any, changed
     hooks.on("AfterModel", name="redact")(lambda _: {"hookSpecificOutput": said})
     request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     answer = hooks.sync.after_model(request, {"text": "Hello."})
-    test = recorded_test("t", "AfterModel", {}, answer, {"redact": {"decision": "none"}}, {})
+    test = make_recorded_test("t", "AfterModel", {}, answer, {"redact": {"decision": "none"}}, {})
     assert test["expect"].get("llm_response") == changed
 
 
@@ -92,7 +92,7 @@ def record(event: str, said: Any, **payload: Any) -> dict[str, Any]:
     with Hooks() as hooks:
         hooks.on(event, name="h")(lambda _: said)
         answer = getattr(hooks.sync, payload.pop("method"))(**payload)
-    return recorded_test("in /p", event, payload, answer, ends_of(answer), {"project": "/p"})
+    return make_recorded_test("in /p", event, payload, answer, ends_of(answer), {"project": "/p"})
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_has_no_short_name_stays_in_the_input_and_claude_is_named_if_it_cou
     assert test["input"] == {"source": "startup"}
     assert test["expect"] == {"decision": "allow", "exports": {"A": "1"}}
     answer = Hooks().sync.before_agent("Hi")
-    alone = recorded_test("t", "BeforeAgent", {}, answer, {}, {}, claude=True)
+    alone = make_recorded_test("t", "BeforeAgent", {}, answer, {}, {}, claude=True)
     assert alone == {
         "name": "t",
         "event": "BeforeAgent",

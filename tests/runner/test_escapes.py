@@ -135,7 +135,7 @@ def test_nothing_outlives_a_warm_hook(script: str, no_leaks: Watch) -> None:
 
 AGENT = """
 import os, sys, time
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.loop import PollLoop
 from hookline.runner.process import ProcessLimits, supervise
 from hookline.runner.spawning import spawn
@@ -143,7 +143,7 @@ from hookline.runner.warm.pool import WarmPool
 from hookline.runner.warm.script import python_script
 
 argv, cwd, limits = [sys.executable, "hook.py"], os.getcwd(), ProcessLimits(timeout=60)
-guardian = Guard(print) if "guard" in sys.argv[1:] else None
+guardian = Guardian(print) if "guard" in sys.argv[1:] else None
 
 async def run():
     started = time.monotonic()

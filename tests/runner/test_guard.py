@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from hookline.runner import guard as guard_module
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.process import ProcessLimits, supervise
 from hookline.runner.spawning import spawn
 from tests.runner.contained import SLACK, appears, comes_true, is_running
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs L
 
 AGENT = """
 import os, signal, subprocess, sys, time
-from hookline.runner.guard import Guard
-guard = Guard(print)
+from hookline.runner.guard import Guardian
+guard = Guardian(print)
 def start(script):
     hook = subprocess.Popen(["bash", "-c", script], start_new_session=True)
     guard.watch(hook.pid)
@@ -113,8 +113,8 @@ def warnings() -> list[str]:
 
 
 @pytest.fixture
-def guard(warnings: list[str]) -> Iterator[Guard]:
-    made = Guard(warnings.append)
+def guard(warnings: list[str]) -> Iterator[Guardian]:
+    made = Guardian(warnings.append)
     yield made
     made.close()
     assert guards() == []
@@ -204,7 +204,7 @@ async def test_a_program_without_running_hooks_leaves_no_guard_behind(end: str) 
     await comes_true(lambda: not is_running(pid))
 
 
-def test_it_costs_nothing_before_the_first_hook_and_after_its_end(guard: Guard) -> None:
+def test_it_costs_nothing_before_the_first_hook_and_after_its_end(guard: Guardian) -> None:
     before = count_descriptors()
     assert guards() == []
     hook = sleeper()
@@ -219,7 +219,7 @@ def test_it_costs_nothing_before_the_first_hook_and_after_its_end(guard: Guard) 
     assert (guards(), count_descriptors()) == ([], before)
 
 
-async def test_it_holds_nothing_of_its_program(guard: Guard) -> None:
+async def test_it_holds_nothing_of_its_program(guard: Guardian) -> None:
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     hook = sleeper()
@@ -234,7 +234,7 @@ async def test_it_holds_nothing_of_its_program(guard: Guard) -> None:
     os.close(writing)
 
 
-async def test_a_terminal_or_a_polite_request_does_not_end_it(guard: Guard) -> None:
+async def test_a_terminal_or_a_polite_request_does_not_end_it(guard: Guardian) -> None:
     hook = sleeper()
     guard.watch(hook.pid)
     (pid,) = guards()
@@ -248,7 +248,7 @@ async def test_a_terminal_or_a_polite_request_does_not_end_it(guard: Guard) -> N
     guard.release(hook.pid)
 
 
-def test_closed_while_hooks_run_it_stays_until_the_last_of_them_has_ended(guard: Guard) -> None:
+def test_closed_while_hooks_run_it_stays_until_the_last_of_them_has_ended(guard: Guardian) -> None:
     hooks = [sleeper(), sleeper()]
     for hook in hooks:
         guard.watch(hook.pid)
@@ -261,7 +261,7 @@ def test_closed_while_hooks_run_it_stays_until_the_last_of_them_has_ended(guard:
     stop(*hooks)
 
 
-def test_a_hook_after_the_end_is_guarded_as_well(guard: Guard) -> None:
+def test_a_hook_after_the_end_is_guarded_as_well(guard: Guardian) -> None:
     guard.close()
     hook = sleeper()
     guard.watch(hook.pid)
@@ -287,7 +287,7 @@ async def test_a_guard_that_was_killed_is_replaced_with_the_next_hook_and_knows_
 
 
 async def test_killing_the_guard_ends_no_hook_and_costs_no_warning(
-    guard: Guard, warnings: list[str]
+    guard: Guardian, warnings: list[str]
 ) -> None:
     hook = sleeper()
     guard.watch(hook.pid)
@@ -303,7 +303,7 @@ async def test_killing_the_guard_ends_no_hook_and_costs_no_warning(
 
 
 def test_one_that_cannot_start_is_told_once_and_tried_again_later(
-    guard: Guard, warnings: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    guard: Guardian, warnings: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(guard_module, "NEXT_TRY_SECONDS", 0)
     hook = sleeper()
@@ -321,7 +321,7 @@ def test_one_that_cannot_start_is_told_once_and_tried_again_later(
 
 
 def test_one_that_cannot_start_leaves_no_descriptor(
-    guard: Guard, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, warnings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = count_descriptors()
     monkeypatch.delattr(os, "posix_spawn")
@@ -332,7 +332,7 @@ def test_one_that_cannot_start_leaves_no_descriptor(
 
 
 async def test_it_works_without_files_in_memory(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
     hook = sleeper()
@@ -344,7 +344,7 @@ async def test_it_works_without_files_in_memory(
 
 
 def test_it_has_room_for_1024_hooks_and_uses_the_room_of_those_that_ended(
-    guard: Guard, warnings: list[str]
+    guard: Guardian, warnings: list[str]
 ) -> None:
     for pid in range(NOBODY, NOBODY + 1024):
         guard.watch(pid)
@@ -358,7 +358,9 @@ def test_it_has_room_for_1024_hooks_and_uses_the_room_of_those_that_ended(
         guard.release(pid)
 
 
-def test_more_hooks_than_it_has_room_for_run_unguarded(guard: Guard, warnings: list[str]) -> None:
+def test_more_hooks_than_it_has_room_for_run_unguarded(
+    guard: Guardian, warnings: list[str]
+) -> None:
     for pid in range(NOBODY, NOBODY + 1030):
         guard.watch(pid)
     assert len(warnings) == 1
@@ -370,12 +372,12 @@ def test_more_hooks_than_it_has_room_for_run_unguarded(guard: Guard, warnings: l
 
 
 @pytest.mark.parametrize("pid", [-2, -1, 0, 1])
-def test_what_stands_for_more_than_a_hook_is_refused(guard: Guard, pid: int) -> None:
+def test_what_stands_for_more_than_a_hook_is_refused(guard: Guardian, pid: int) -> None:
     with pytest.raises(ValueError, match="would stand for"):
         guard.watch(pid)
 
 
-async def test_it_knows_no_session_of_a_hook_that_was_stopped(guard: Guard) -> None:
+async def test_it_knows_no_session_of_a_hook_that_was_stopped(guard: Guardian) -> None:
     script = "setsid sleep 30 & setsid sleep 30 & echo too much; wait"
     child = spawn(["bash", "-c", script], cwd=os.getcwd(), env=os.environ)
     limits = ProcessLimits(timeout=30, grace=20, max_stdout=0)
@@ -388,7 +390,7 @@ async def test_it_knows_no_session_of_a_hook_that_was_stopped(guard: Guard) -> N
     assert guards() == []
 
 
-def test_threads_share_it(guard: Guard, warnings: list[str]) -> None:
+def test_threads_share_it(guard: Guardian, warnings: list[str]) -> None:
     def work(first: int) -> None:
         for pid in range(first, first + 500):
             guard.watch(pid)
@@ -406,7 +408,7 @@ def test_threads_share_it(guard: Guard, warnings: list[str]) -> None:
 class Garbage:
     """Is only found by the collector, and then releases a hook."""
 
-    def __init__(self, guard: Guard, pid: int) -> None:
+    def __init__(self, guard: Guardian, pid: int) -> None:
         self._cycle = self
         self._release = functools.partial(guard.release, pid)
 
@@ -415,7 +417,7 @@ class Garbage:
 
 
 def test_the_collector_may_release_a_hook_while_the_guard_starts(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mapped = mmap.mmap
 
@@ -437,7 +439,7 @@ def test_the_collector_may_release_a_hook_while_the_guard_starts(
 
 def test_one_that_is_garbage_ends(warnings: list[str]) -> None:
     before = count_descriptors()
-    made = Guard(warnings.append)
+    made = Guardian(warnings.append)
     made.watch(NOBODY)
     made.release(NOBODY)
     assert len(guards()) == 1
@@ -461,7 +463,7 @@ async def test_a_program_that_ignores_its_children_is_guarded_too() -> None:
 
 
 def test_where_it_can_have_no_session_it_has_a_group_of_its_own(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spawn_process = os.posix_spawn
 
@@ -478,7 +480,7 @@ def test_where_it_can_have_no_session_it_has_a_group_of_its_own(
 
 
 def test_it_has_no_variables_but_the_path_and_where_python_finds_its_library(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", "/some/lib")
     monkeypatch.delenv("DYLD_LIBRARY_PATH", raising=False)
@@ -490,7 +492,7 @@ def test_it_has_no_variables_but_the_path_and_where_python_finds_its_library(
 
 
 def test_where_descriptors_cannot_be_listed_it_has_no_streams_of_its_program(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listdir = os.listdir
 
@@ -508,7 +510,7 @@ def test_where_descriptors_cannot_be_listed_it_has_no_streams_of_its_program(
 
 
 def test_a_full_disk_is_told_before_its_table_is_used(
-    guard: Guard, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+    guard: Guardian, warnings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = count_descriptors()
     monkeypatch.setattr(os, "pwrite", lambda _file, data, _at: len(data) - 1)
@@ -518,7 +520,7 @@ def test_a_full_disk_is_told_before_its_table_is_used(
     guard.release(NOBODY)
 
 
-def test_what_was_never_watched_can_be_released(guard: Guard, warnings: list[str]) -> None:
+def test_what_was_never_watched_can_be_released(guard: Guardian, warnings: list[str]) -> None:
     guard.release(NOBODY)
     for pid in range(NOBODY, NOBODY + 1024):
         guard.watch(pid)
@@ -529,7 +531,7 @@ def test_what_was_never_watched_can_be_released(guard: Guard, warnings: list[str
         guard.release(pid)
 
 
-def test_a_fork_of_its_program_gives_up_what_belongs_to_the_parent(guard: Guard) -> None:
+def test_a_fork_of_its_program_gives_up_what_belongs_to_the_parent(guard: Guardian) -> None:
     before = count_descriptors()
     guard.watch(NOBODY)
     (pid,) = guards()

@@ -11,12 +11,11 @@ from tests.runner.planned import run_one
 
 
 @pytest.mark.parametrize("on_failure", ["allow", "block"])
-async def test_without_httpx_the_hook_fails_and_says_what_to_install(
+async def test_without_h11_the_hook_fails_and_says_what_to_install(
     on_failure: OnFailure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    for name in ("hookline.runner.http_client", "hookline._support.transport"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "h11", None)
+    monkeypatch.delitem(sys.modules, "hookline.runner.http_client", raising=False)
     hook = HttpHook(
         name="h",
         url="http://127.0.0.1:1/",
@@ -25,7 +24,16 @@ async def test_without_httpx_the_hook_fails_and_says_what_to_install(
     )
     result = await run_one(hook)
     assert (result.success, result.failed) == (False, "spawn")
-    assert result.error == "http hooks need httpx; run pip install 'hookline[http]'"
+    assert result.error == "http hooks need h11 and httpx; run pip install 'hookline[http]'"
+
+
+async def test_https_needs_the_authorities_of_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "hookline._support.transport", raising=False)
+    hook = HttpHook(name="h", url="https://127.0.0.1:1/", source=HookSource.USER)
+    result = await run_one(hook)
+    assert (result.success, result.failed) == (False, "spawn")
+    assert result.error == "HTTP needs httpx; run pip install 'hookline[http]'"
 
 
 async def test_a_url_that_is_refused_is_refused_without_httpx_too() -> None:
@@ -52,7 +60,7 @@ plan = HookExecutionPlan(event, (CommandHook(name="c", command="true"),))
 (result,) = PollLoop().run(runner.execute_plan(plan, document, context))
 runner.dispose()
 assert result.success
-loaded = {"asyncio", "httpx", "httpcore", "ssl", "hookline.web", "hookline.runner.http"}
+loaded = {"asyncio", "h11", "httpx", "httpcore", "ssl", "hookline.web", "hookline.runner.http"}
 print(sorted(loaded & set(sys.modules)))
 """
     done = subprocess.run(

@@ -219,10 +219,10 @@ async def test_where_neither_is_there_the_group_ends(
 async def test_without_an_interpreter_the_guard_ends_groups(no_leaks: Watch) -> None:
     program = (
         "import sys, time; sys.frozen = True; sys.argv[1:] = []\n"
-        "from hookline.runner.guard import Guard\n"
+        "from hookline.runner.guard import Guardian\n"
         "import subprocess; hook = subprocess.Popen(['bash', '-c', 'sleep 600 & echo on > begun; "
         "wait'], start_new_session=True)\n"
-        "Guard(print).watch(hook.pid)\n"
+        "Guardian(print).watch(hook.pid)\n"
         "print(1, file=open('watched', 'w'), flush=True); time.sleep(60)\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -236,7 +236,7 @@ async def test_without_an_interpreter_the_guard_ends_groups(no_leaks: Watch) -> 
 
 AGENT = """
 import os, sys
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.loop import PollLoop
 from hookline.runner.process import ProcessLimits, supervise
 from hookline.runner.spawning import spawn
@@ -244,7 +244,7 @@ import time
 child = spawn(["bash", "-c", sys.argv[1]], cwd=os.getcwd(), env=os.environ)
 limits = ProcessLimits(timeout=60, grace=60, max_stdout=0)
 call = supervise(child, stdin=b"", limits=limits, started=time.monotonic(), called="x",
-                 guardian=Guard(print))
+                 guardian=Guardian(print))
 PollLoop().run(call)
 """
 

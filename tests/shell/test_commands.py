@@ -10,7 +10,7 @@ from hookline.shell.commands import Command, split_commands
 def words_in(text: str) -> list[str]:
     """The words of each command, with the depth of the parentheses around it in front."""
     return [
-        "".join("." for _ in command.scope) + " ".join(word.written for word in command.words)
+        "".join("." for _ in command.scope) + " ".join(word.source for word in command.words)
         for command in split_commands(text)
         if command.words and not command.is_grammar
     ]
@@ -50,8 +50,8 @@ def test_every_command_is_found_once_and_inner_ones_first(text: str, commands: l
 def test_a_command_has_its_assignments_and_redirections_apart() -> None:
     command = only("A=1 B=$x a b >out 2>&1 <<E <<<text\nbody\nE\n")
     assert [word.assigned for word in command.assignments] == ["A", "B"]
-    assert [word.written for word in command.words] == ["a", "b"]
-    redirections = [(each.operator, each.target.written) for each in command.redirections]
+    assert [word.source for word in command.words] == ["a", "b"]
+    redirections = [(each.operator, each.target.source) for each in command.redirections]
     assert redirections == [(">", "out"), (">&", "1"), ("<<", "E"), ("<<<", "text")]
     bodies = [each.body.fill({}) for each in command.redirections if each.body is not None]
     assert bodies == ["body\nE\n"]
@@ -60,7 +60,7 @@ def test_a_command_has_its_assignments_and_redirections_apart() -> None:
 def test_each_here_document_goes_to_the_command_that_asks_for_it() -> None:
     text = "a <<A | b <<B $(c <<C\nin c\nC\n)\nin a\nA\nin b\nB\n"
     bodies = {
-        command.words[0].written: each.body.fill({}).split("\n")[0]
+        command.words[0].source: each.body.fill({}).split("\n")[0]
         for command in split_commands(text)
         for each in command.redirections
         if each.body is not None

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from hookline.shell.programs import plain_words, words_in
 from hookline.shell.tokens import (
+    Expansion,
     Pattern,
     Piece,
     Token,
-    Unmade,
     Variable,
     Word,
     expand,
@@ -187,8 +187,8 @@ def show(part: Token | Piece) -> str:
         return part.replace("\n", "\\n").replace("\t", "\\t").replace(" ", "·")
     if isinstance(part, Pattern):
         return f"‹{part.text}›"
-    if isinstance(part, Unmade):
-        return f"[{part.kind}·{show(part.written)}]"
+    if isinstance(part, Expansion):
+        return f"[{part.kind}·{show(part.source)}]"
     if isinstance(part, Variable):
         other = "" if part.other is None else ":" + "".join(map(show, part.other.pieces))
         return f"({part.name}{other}{'·quoted' if part.is_quoted else ''})"
@@ -317,4 +317,4 @@ def test_escapes_that_are_cut_short_or_out_of_range_are_replaced_as_far_as_they_
 def test_after_too_many_vain_guesses_nothing_is_taken_for_arithmetic(vain: str, kind: str) -> None:
     last = read_tokens(f"{vain}$((1))")[-1]
     assert isinstance(last, Word)
-    assert last.pieces == (Unmade("$((1))", kind),)
+    assert last.pieces == (Expansion("$((1))", kind),)

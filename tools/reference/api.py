@@ -163,10 +163,10 @@ def render() -> str:
         "Import the names below from `hookline`; where another module is named, from there.",
         fence(
             "python",
-            "from hookline import Hooks, deny\n\n"
+            "from hookline import BeforeToolEvent, Hooks, Reply, deny\n\n"
             "hooks = Hooks()\n\n\n"
             '@hooks.on("BeforeTool", matcher="run_shell_command")\n'
-            "def no_rm(event: dict[str, object]) -> dict[str, object] | None:\n"
+            "def no_rm(event: BeforeToolEvent) -> Reply | None:\n"
             '    return deny("nothing is deleted here") if "rm " in str(event) else None\n\n\n'
             "answer = hooks.sync.before_tool("
             '"run_shell_command", {"command": "rm x"})\n'

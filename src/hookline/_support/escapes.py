@@ -33,15 +33,15 @@ def one_line(text: str) -> str:
     return escape_unseen(text, spell)
 
 
-def escape_unseen(text: str, escape: Callable[[str], str], *, kept: str = "") -> str:
+def escape_unseen(text: str, escape: Callable[[str], str], *, exceptions: str = "") -> str:
     """Escape the characters of a text that are not seen as themselves: controls, those that turn
-    the direction of text, and invisible ones except within emoji; those in ``kept`` stay."""
+    the direction of text, and invisible ones except within emoji; those in ``exceptions`` stay."""
     if text.isprintable() and (text.isascii() or re.search(_UNSEEN, text) is None):
         return text
-    within = {at for found in re.finditer(_EMOJI, text) for at in range(*found.span())}
+    within = {at for match in re.finditer(_EMOJI, text) for at in range(*match.span())}
     return "".join(
         character
-        if character in kept
+        if character in exceptions
         or (character.isprintable() and re.match(_UNSEEN, character) is None)
         or (character in _OF_EMOJI and at in within)
         else escape(character)

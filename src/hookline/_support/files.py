@@ -85,12 +85,12 @@ def signature(path: str) -> Signature | None:
     """Return the times, size, inode, device and mode of what is at a path, None if there is
     nothing. It stays the same until the file is changed, or a link points elsewhere."""
     try:
-        known = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     return (
-        *(known.st_mtime_ns, known.st_ctime_ns, known.st_size),
-        *(known.st_ino, known.st_dev, known.st_mode),
+        *(status.st_mtime_ns, status.st_ctime_ns, status.st_size),
+        *(status.st_ino, status.st_dev, status.st_mode),
     )
 
 

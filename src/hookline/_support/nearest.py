@@ -37,8 +37,8 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str
     by_spelling: dict[str, list[str]] = {}
     for name in islice(known, _MOST_KNOWN):
         by_spelling.setdefault(_normalize(name), []).append(name)
-    found = get_close_matches(_normalize(word), by_spelling, n=2, cutoff=cutoff)
-    return [name for bare in found for name in by_spelling[bare]][:2]
+    spellings = get_close_matches(_normalize(word), by_spelling, n=2, cutoff=cutoff)
+    return [name for bare in spellings for name in by_spelling[bare]][:2]
 
 
 def only_one(word: str, known: Iterable[str]) -> str | None:

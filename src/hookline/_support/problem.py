@@ -29,8 +29,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """``file:line:column``, as far as they are known."""
-        known = (self.file, self.line, self.column)
-        return ":".join(str(part) for part in known if part not in ("", None))
+        parts = (self.file, self.line, self.column)
+        return ":".join(str(part) for part in parts if part not in ("", None))
 
     @property
     def text(self) -> str:

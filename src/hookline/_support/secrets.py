@@ -150,9 +150,9 @@ class _Unescaped:
                 piece = text[start : min(start + _PIECE, end)]
                 add(piece.encode("utf-8", "surrogatepass"), start)
 
-        for found in re.finditer(_ESCAPE, text) if "\\" in text or "%" in text else ():
-            add_plain(found.start())
-            high, low, unit, byte, letter, percent = found.groups()
+        for match in re.finditer(_ESCAPE, text) if "\\" in text or "%" in text else ():
+            add_plain(match.start())
+            high, low, unit, byte, letter, percent = match.groups()
             if high:
                 # Decoding UTF-16 would import a codec.
                 pair = 0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF)
@@ -163,8 +163,8 @@ class _Unescaped:
                 content = bytes([int(byte or percent, 16)])
             else:
                 content = _NAMED.get(letter, b"")
-            add(content, found.start(), found.end())
-            at = found.end()
+            add(content, match.start(), match.end())
+            at = match.end()
         add_plain(len(text))
         self.text = b"".join(pieces)
         self._with_blanks = self.text.translate(_BLANKS)

@@ -94,10 +94,10 @@ class FileWatch:
 
     def _find_directories(self) -> frozenset[str]:
         """Return the directories of the files, or the nearest existing ones above them."""
-        found = set()
+        directories = set()
         for file in self._files:
             directory = os.path.dirname(file)
             while not os.path.isdir(directory) and directory != os.path.dirname(directory):
                 directory = os.path.dirname(directory)
-            found.add(directory)
-        return frozenset(found)
+            directories.add(directory)
+        return frozenset(directories)

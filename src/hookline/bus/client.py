@@ -73,8 +73,8 @@ async def request_hook_execution(
         pass
     except Exception as error:
         if not responses:
-            said = f"publishing failed: {message_of(error)}"
-            return unanswered_response(request, "internal_error", said)
+            reason = f"publishing failed: {message_of(error)}"
+            return unanswered_response(request, "internal_error", reason)
     finally:
         unsubscribe()
     if responses:

@@ -61,10 +61,10 @@ class InProcessMessageBus:
 
 def read_kind(message: Any) -> MessageBusType | None:
     """Return the type of a message; warn and return None if there is no such type."""
-    given = message.get("type") if is_object(message) else None
-    kind = _KINDS.get(given) if isinstance(given, str) else None
+    name = message.get("type") if is_object(message) else None
+    kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        warn(f"a bus message of type {given!r} was not delivered: no such type")
+        warn(f"a bus message of type {name!r} was not delivered: no such type")
     return kind
 
 

@@ -107,8 +107,8 @@ def new_correlation_id() -> str:
 
 def correlation_of(message: object) -> str:
     """Return the id to answer under: the message's own, or a new one if it has none."""
-    given = message.get("correlationId") if is_object(message) else None
-    return given if isinstance(given, str) and given else str(uuid.uuid4())
+    own = message.get("correlationId") if is_object(message) else None
+    return own if isinstance(own, str) and own else str(uuid.uuid4())
 
 
 class RequestedEvent(NamedTuple):
@@ -180,8 +180,8 @@ def success_response(
     }
     for result in aggregated.results:
         for warning in result.warnings:
-            shown: ResponseWarning = {"hook": result.hook.name, "message": warning}
-            response.setdefault("warnings", []).append(shown)
+            entry: ResponseWarning = {"hook": result.hook.name, "message": warning}
+            response.setdefault("warnings", []).append(entry)
     return response
 
 

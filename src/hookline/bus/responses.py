@@ -85,19 +85,20 @@ class _FinalOutput(msgspec.Struct, frozen=True, rename="camel"):
 
 def read_completed(response: Any, event: EventName) -> Completed:
     """Read the response to a request for that event; raises IncompleteExecution."""
-    given = response if isinstance(response, dict) else {}
+    fields = response if isinstance(response, dict) else {}
     try:
-        if given.get("success") is False:
-            failure = msgspec.convert(given, _Failed).error
+        if fields.get("success") is False:
+            failure = msgspec.convert(fields, _Failed).error
             details = failure.details if isinstance(failure.details, dict) else {}
-            code, said, stage = failure.code, failure.message, str(details.get("stage", "response"))
+            code, message = failure.code, failure.message
+            stage = str(details.get("stage", "response"))
         else:
             completed = msgspec.convert(response, Completed)
             _check_final_output(completed.output, event)
             return completed
     except msgspec.ValidationError as error:
-        code, said, stage = "invalid_response", f"malformed response: {error}", "response"
-    raise IncompleteExecution(code, said, stage=stage, denial=find_denial(given.get("output")))
+        code, message, stage = "invalid_response", f"malformed response: {error}", "response"
+    raise IncompleteExecution(code, message, stage=stage, denial=find_denial(fields.get("output")))
 
 
 def _check_final_output(output: Execution, event: EventName) -> None:
@@ -109,8 +110,8 @@ def _check_final_output(output: Execution, event: EventName) -> None:
         return
     read = msgspec.convert(final, _FinalOutput)
     for name in final:
-        if name not in TOP_LEVEL_FIELDS and (meant := only_one(name, TOP_LEVEL_FIELDS)):
-            raise msgspec.ValidationError(f"finalOutput has {name!r}; did it mean {meant!r}?")
+        if name not in TOP_LEVEL_FIELDS and (correction := only_one(name, TOP_LEVEL_FIELDS)):
+            raise msgspec.ValidationError(f"finalOutput has {name!r}; did it mean {correction!r}?")
     if event is HookEventName.BEFORE_TOOL and not read.decision and read.continue_ is not False:
         word = (read.hook_specific_output or {}).get("permissionDecision")
         if word is not None and not (isinstance(word, str) and word in DECISION_WORDS):
@@ -134,13 +135,13 @@ def find_denial(output: Any) -> dict[str, Any] | None:
         if _is_stop(answer.get("continue")):
             denial["continue"] = False
         if denial:
-            for source, name, kept in (
+            for source, name, field in (
                 (specific, "permissionDecisionReason", "reason"),
                 (answer, "reason", "reason"),
                 (answer, "stopReason", "stopReason"),
             ):
-                if isinstance(said := source.get(name), str):
-                    denial[kept] = said
+                if isinstance(text := source.get(name), str):
+                    denial[field] = text
             return denial
     return None
 
@@ -163,8 +164,8 @@ def shorten_denial(
         reason = "a hook answered in the model's place, but its response is too long to send"
         denial = {"decision": "deny", "reason": reason}
     for name in ("reason", "stopReason"):
-        if len(said := denial.get(name, "")) > _KEPT_REASON:
-            denial[name] = f"{said[:_KEPT_REASON]}… (+{len(said) - _KEPT_REASON} characters)"
+        if len(text := denial.get(name, "")) > _KEPT_REASON:
+            denial[name] = f"{text[:_KEPT_REASON]}… (+{len(text) - _KEPT_REASON} characters)"
     message = f"only the denial was sent: {problem}"
     error = HookError(code="response_shortened", message=message, stage="response")
     execution: Any = {

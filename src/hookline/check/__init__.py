@@ -58,8 +58,8 @@ RULES: tuple[Rule, ...] = (
 
 def check(checked: Checked) -> list[Finding]:
     """Return every finding, by file and place."""
-    found = [finding for rule in RULES for finding in rule(checked)]
-    reported_places = {(finding.settings, finding.path) for finding in found}
+    findings = [finding for rule in RULES for finding in rule(checked)]
+    reported_places = {(finding.settings, finding.path) for finding in findings}
     for problem in checked.problems:
         kind, message, remedy, settings = "settings", problem.text, "", problem.file
         if problem.kind == "bad-plugin":
@@ -70,7 +70,7 @@ def check(checked: Checked) -> list[Finding]:
         elif (problem.file, problem.path) in reported_places:
             # A rule reports this place already, in better words than the engine's.
             continue
-        found.append(
+        findings.append(
             Finding(
                 kind=kind,
                 severity=Severity.ERROR,
@@ -83,7 +83,7 @@ def check(checked: Checked) -> list[Finding]:
                 settings=settings,
             )
         )
-    unique = {(f.kind, f.file, f.line, f.column, f.message): f for f in reversed(found)}
+    unique = {(f.kind, f.file, f.line, f.column, f.message): f for f in reversed(findings)}
     # Settings in the order of their layers, then scripts by name.
     ranks = {file.path: rank for rank, file in enumerate(checked.files)}
     return sorted(

@@ -33,12 +33,12 @@ def check_unread_files(checked: Checked) -> Iterator[Finding]:
     """Find files with Claude Code's hooks that are there and not read."""
     for path in checked.unread:
         try:
-            found = read_settings_file(path)
+            content = read_settings_file(path)
         except SettingsFileError:
             continue
-        hooks = None if found is None else found[1].value.get("hooks")
-        if found is not None and isinstance(hooks, Mapping) and any(hooks.values()):
-            line, column = found[1].place(("hooks",))
+        hooks = None if content is None else content[1].value.get("hooks")
+        if content is not None and isinstance(hooks, Mapping) and any(hooks.values()):
+            line, column = content[1].place(("hooks",))
             yield Finding(
                 kind="not-read",
                 severity=Severity.HINT,
@@ -104,8 +104,8 @@ def check_text_of_guards(checked: Checked) -> Iterator[Finding]:
 def check_user_config(checked: Checked) -> Iterator[Finding]:
     """Find plugin commands with values that only Claude Code asks its user for."""
     for site in checked.commands:
-        if site.file.is_claude and (found := find_user_config(site.hook)) is not None:
-            what = f"hookline has no value for {found}, so the hook fails"
+        if site.file.is_claude and (variable := find_user_config(site.hook)) is not None:
+            what = f"hookline has no value for {variable}, so the hook fails"
             remedy = "write the value in its place"
             yield site.finding("not-supported", Severity.WARNING, ("command",), what, remedy)
 
@@ -146,8 +146,8 @@ def _can_apply(site: HookSite, tool: str, checked: Checked) -> bool:
     except MatchTimeout:
         return True
     dialect = load_foreign(site.file.dialect.name)
-    named = (dialect.names_of_tool(host, checked.tools) for host in picked)
-    return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in named)
+    names_of_hosts = (dialect.names_of_tool(host, checked.tools) for host in picked)
+    return not picked or any(covers(Rule(tool), names, {}, checked.cwd) for names in names_of_hosts)
 
 
 def check_switches(checked: Checked) -> Iterator[Finding]:

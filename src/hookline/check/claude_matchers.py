@@ -106,12 +106,12 @@ def _judge_file_name(text: str, severity: Severity) -> Verdict:
 
 
 def _judge_trigger(text: str, key: str, matches: Match, dialect: ForeignDialect) -> Verdict | None:
-    known = _TRIGGERS[key]
-    here = [word for word in known if word != _NEVER_HERE.get(key)]
+    triggers = _TRIGGERS[key]
+    here = [word for word in triggers if word != _NEVER_HERE.get(key)]
     words = dialect.names_in_matcher(text) or ()
-    unknown = [word for word in words if word not in known]
-    one = only_one(unknown[0], known) if len(unknown) == 1 else None
-    remedy = ask_which(unknown[0], known) if unknown else ""
+    unknown = [word for word in words if word not in triggers]
+    one = only_one(unknown[0], triggers) if len(unknown) == 1 else None
+    remedy = ask_which(unknown[0], triggers) if unknown else ""
     remedy = remedy or f"the triggers are {', '.join(here)}"
     instead = replace_word(text, unknown[0], one) if one else None
     if any(does_match(matches, word) for word in here):
@@ -119,7 +119,7 @@ def _judge_trigger(text: str, key: str, matches: Match, dialect: ForeignDialect)
             return None
         what = f"{unknown[0]!r} never happens on {key}"
         return Verdict("matcher-trigger", Severity.WARNING, what, remedy, instead)
-    if any(does_match(matches, word) for word in known):
+    if any(does_match(matches, word) for word in triggers):
         what = f"{text!r} never happens on {key} in this host"
         return Verdict("matcher-trigger", Severity.WARNING, what, remedy)
     what = f"{text!r} never happens on {key}, so these hooks never run"
@@ -140,19 +140,20 @@ def _judge_tools(
 
     words, tools = dialect.names_in_matcher(text) or (), checked.tools
     hosts = (name for host in tools for name in dialect.names_of_tool(host, tools))
-    known = dict.fromkeys([*dialect.tool_names(), *hosts, *checked.declared])
+    tool_names = dict.fromkeys([*dialect.tool_names(), *hosts, *checked.declared])
     for word in words:
         if word.startswith("mcp__") and split_mcp_name(word) is None:
             what = f"no tool is called {word!r}: a list has whole names"
-            meant = f"{word.rstrip('_')}__.*"
-            return Verdict("matcher-tool", Severity.WARNING, what, f"write {meant}")
+            correction = f"{word.rstrip('_')}__.*"
+            return Verdict("matcher-tool", Severity.WARNING, what, f"write {correction}")
     if any(does_match(matches, host) for host in (*tools, *checked.declared)):
         # One name may be misspelt beside good ones.
-        for word in (word for word in words if word not in known and "mcp" not in word):
-            one = only_one(word, known)
+        for word in (word for word in words if word not in tool_names and "mcp" not in word):
+            one = only_one(word, tool_names)
             if one is not None:
-                what, meant = f"no known tool is called {word!r}", replace_word(text, word, one)
-                return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+                what, remedy = f"no known tool is called {word!r}", did_you_mean([one])
+                correction = replace_word(text, word, one)
+                return Verdict("matcher-tool", Severity.WARNING, what, remedy, correction)
         return None
     if "mcp" in text:
         return None
@@ -165,10 +166,10 @@ def _judge_tools(
         remedy = f'declare it: "tools": {{"my_tool": "{tool}"}}, or Hooks(tools=…)'
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     for word in words or find_words(text):
-        one = only_one(word, known)
+        one = only_one(word, tool_names)
         if one is not None:
             slip = "case counts" if one.lower() == word.lower() else "a typing error"
             what = f"{text!r} matches no declared tool ({slip}?)"
-            meant = replace_word(text, word, one)
-            return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), meant)
+            correction = replace_word(text, word, one)
+            return Verdict("matcher-tool", Severity.WARNING, what, did_you_mean([one]), correction)
     return None

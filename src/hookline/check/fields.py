@@ -13,7 +13,7 @@ import msgspec
 
 from hookline._support.nearest import ask_which, only_one
 from hookline._support.problem import Problem
-from hookline.check.findings import Finding, Fix, Replace, Severity
+from hookline.check.findings import Finding, Fix, Severity, TextEdit
 from hookline.check.material import (
     Checked,
     CheckedFile,
@@ -26,10 +26,9 @@ from hookline.check.material import (
 from hookline.settings.jsonc import Path, spoken
 from hookline.settings.layers import may_disable
 from hookline.settings.mistakes import find_slip, speak_of
-from hookline.settings.reader import find_disabled_names
+from hookline.settings.reader import find_disabled_names, find_switch_values
 from hookline.settings.schema import COMMENTS, list_foreign_names
 from hookline.settings.types import (
-    SWITCHES,
     Definition,
     HooksSection,
     Settings,
@@ -150,8 +149,8 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
             )
         for _, path, definition in find_definitions(file):
             if "hooks" in definition or "command" not in definition:
-                known = _DEFINITION | _HOOK
-                yield from _check_keys(file, path, known, Definition, misplaced=_IN_DEFINITION)
+                keys = _DEFINITION | _HOOK
+                yield from _check_keys(file, path, keys, Definition, misplaced=_IN_DEFINITION)
                 continue
             yield file.finding(
                 "flat-definition",
@@ -161,8 +160,8 @@ def check_unknown_keys(checked: Checked) -> Iterator[Finding]:
                 'move it into a list: {"matcher": …, "hooks": [{"type": "command", "command": …}]}',
             )
         for raw in find_raw_hooks(file):
-            known, misplaced = _find_keys_for(raw)
-            yield from _check_keys(file, raw.path, known, HookConfig, misplaced=misplaced)
+            keys, misplaced = _find_keys_for(raw)
+            yield from _check_keys(file, raw.path, keys, HookConfig, misplaced=misplaced)
 
 
 def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, str]]]:
@@ -191,7 +190,7 @@ def _find_keys_for(raw: RawHook) -> tuple[frozenset[str], dict[str, tuple[str, s
 def _check_keys(
     file: CheckedFile,
     path: Path,
-    known: Collection[str],
+    keys: Collection[str],
     kind: type[msgspec.Struct],
     *,
     misplaced: Mapping[str, tuple[str, str]] = {},
@@ -202,7 +201,7 @@ def _check_keys(
     force. In an object that ``is_shared`` with other programs, other keys are theirs."""
     value = file.value(path)
     for name in value if isinstance(value, Mapping) else ():
-        if (name in known and name not in misplaced) or re.match(COMMENTS, name):
+        if (name in keys and name not in misplaced) or re.match(COMMENTS, name):
             continue
         here, about = (*path, name), {}
         fixes: tuple[Fix, ...] = ()
@@ -214,7 +213,7 @@ def _check_keys(
             remedy = slip.remedy
             what = f"{name!r} {slip.message}, so {slip.consequence}"
             if slip.is_here:
-                rule, fixes = "unknown-key", file.rename_key(here, slip.meant)
+                rule, fixes = "unknown-key", file.rename_key(here, slip.target)
         elif name in misplaced:
             rule, severity = "misplaced-key", Severity.WARNING
             what, remedy = misplaced[name]
@@ -226,12 +225,12 @@ def _check_keys(
             rule = "unknown-key"
             what = f"{name!r} is not a key of {speak_of(kind)} and has no effect"
             severity = Severity.WARNING
-            one, asked = only_one(name, known), ask_which(name, known)
-            remedy = asked or f"the keys are {', '.join(sorted(known))}"
+            one, question = only_one(name, keys), ask_which(name, keys)
+            remedy = question or f"the keys are {', '.join(sorted(keys))}"
             fixes = file.rename_key(here, one) if one else ()
             if one and (declared := keys_of(kind).get(one)) and declared.rules.loss:
                 severity = Severity.ERROR
-            elif not asked and file.is_claude:
+            elif not question and file.is_claude:
                 # Claude Code's files have keys for other programs too.
                 severity = Severity.HINT
         yield file.finding(rule, severity, here, what, remedy, at_key=True, fixes=fixes, **about)
@@ -253,7 +252,7 @@ def check_types(checked: Checked) -> Iterator[Finding]:
             before = text[text.rfind("\n", 0, span.key) + 1 : span.key]
             newline = "\r\n" if "\r\n" in text else "\n"
             end = newline + before if not before.strip() else " "
-            fixes = (Replace(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
+            fixes = (TextEdit(raw.file.path, span.key, span.key, f'"type": "command",{end}'),)
         elif isinstance(kind, str) and only_one(kind, ["command"]):
             what = f"the type {kind!r} is unknown, so the hook is skipped"
             remedy, fixes = 'write "command"', raw.file.replace_value(at, "command")
@@ -267,13 +266,13 @@ def check_types(checked: Checked) -> Iterator[Finding]:
 def check_failure_words(checked: Checked) -> Iterator[Finding]:
     """Find hooks whose ``onFailure`` is not a known word, so that they fail open."""
     for raw in (raw for file in checked.files for raw in find_raw_hooks(file)):
-        said, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
-        if "onFailure" not in raw.config or (isinstance(said, str) and said in words):
+        value, words = raw.config.get("onFailure"), raw.file.dialect.failure_words
+        if "onFailure" not in raw.config or (isinstance(value, str) and value in words):
             continue
-        one = only_one(said, words) if isinstance(said, str) else None
+        one = only_one(value, words) if isinstance(value, str) else None
         at = (*raw.path, "onFailure")
-        shown = codec.encode(said).decode(errors="replace")
-        what = f"onFailure cannot be {shown}, so a failure of the hook lets the agent go on"
+        quoted = codec.encode(value).decode(errors="replace")
+        what = f"onFailure cannot be {quoted}, so a failure of the hook lets the agent go on"
         remedy = "write " + " or ".join(f'"{word}"' for word in ([one] if one else words))
         fixes = raw.file.replace_value(at, one) if one else ()
         yield raw.file.finding(
@@ -316,11 +315,11 @@ def check_environments(checked: Checked) -> Iterator[Finding]:
     """Find variables that get another value than it looks like, or that a shell cannot read."""
     ours = hook_variables(project_dir="", cwd="", session_id="", event="", hook_state="")
     for site in checked.commands:
-        written = site.raw.config.get("env")
+        raw_env = site.raw.config.get("env")
         # A hook of Claude Code's also gets the variables of its settings.
-        named = written if isinstance(written, Mapping) else {}
+        own_env = raw_env if isinstance(raw_env, Mapping) else {}
         for name, value in site.hook.env.items():
-            if name not in named:
+            if name not in own_env:
                 continue
             if not re.fullmatch(NAME, name):
                 what = f"no shell can read a variable called {name!r}"
@@ -328,8 +327,8 @@ def check_environments(checked: Checked) -> Iterator[Finding]:
             elif name in ours:
                 what = f"hookline sets {name} for every hook, and this hook gets another value"
                 remedy = "choose another name"
-            elif found := re.search(VARIABLE, value):
-                what = f"{name} gets the text {found[0]}: values of env are not expanded"
+            elif variable := re.search(VARIABLE, value):
+                what = f"{name} gets the text {variable[0]}: values of env are not expanded"
                 remedy = "set it in the script, or in the command"
             elif value.startswith("~/"):
                 what = f"{name} gets the text ~: values of env are not expanded"
@@ -352,9 +351,9 @@ def check_arguments(checked: Checked) -> Iterator[Finding]:
                 continue
             variables = re.finditer(VARIABLE, word)
             remedy = "leave args out and write the whole line as the command"
-            if found := next((v for v in variables if (v[1] or v[2]) not in directories), None):
-                what, why = found[0], "with args only variables of directories are replaced"
-                if (found[1] or found[2]) in of_events:
+            if variable := next((v for v in variables if (v[1] or v[2]) not in directories), None):
+                what, why = variable[0], "with args only variables of directories are replaced"
+                if (variable[1] or variable[2]) in of_events:
                     why = "variables of an event are not replaced"
                     remedy = "read it from the environment"
             elif re.fullmatch(_SHELL_WORDS, word, re.DOTALL):
@@ -370,8 +369,8 @@ def check_arguments(checked: Checked) -> Iterator[Finding]:
 def check_switches(checked: Checked) -> Iterator[Finding]:
     """Find files that disable all hooks, and say how many that affects."""
     for file in _list_native_files(checked):
-        for path in SWITCHES:
-            if file.value(path) is not False:
+        for path, is_on in find_switch_values(file.document.value):
+            if is_on:
                 continue
             reached = [site for site in checked.hooks if may_disable(file.source, site.hook)]
             if file.source is HookSource.PROJECT and checked.hooks and not reached:
@@ -389,24 +388,25 @@ def check_disabled_names(checked: Checked) -> Iterator[Finding]:
     """Find names in the list of disabled hooks that disable no hook."""
     for file in _list_native_files(checked):
         for path, name in find_disabled_names(file.document.value):
-            named = [site for site in checked.hooks if site.hook.name == name]
-            if any(may_disable(file.source, site.hook) for site in named):
+            namesakes = [site for site in checked.hooks if site.hook.name == name]
+            if any(may_disable(file.source, site.hook) for site in namesakes):
                 continue
             fixes: tuple[Fix, ...] = ()
             rule, severity = "disables-others", Severity.WARNING
-            if named and named[0].hook.managed:
+            if namesakes and namesakes[0].hook.managed:
                 what = f"the system's settings manage {name!r}, so this cannot disable it"
                 remedy = "ask the administrator of this machine"
-            elif named:
-                whose = named[0].hook.source.value
+            elif namesakes:
+                whose = namesakes[0].hook.source.value
                 what = f"{name!r} is a hook of the {whose}, which a project cannot disable"
                 remedy = "disable it in the user's settings"
             else:
-                known = {
+                hook_names = {
                     site.hook.name for site in checked.hooks if may_disable(file.source, site.hook)
                 }
-                one, rule = only_one(name, known), "disabled-unknown"
-                what, remedy = f"no hook is called {name!r}", ask_which(name, known) or "remove it"
+                one, rule = only_one(name, hook_names), "disabled-unknown"
+                what = f"no hook is called {name!r}"
+                remedy = ask_which(name, hook_names) or "remove it"
                 if file.source is HookSource.PROJECT:
                     fixes = file.replace_value(path, one) if one else ()
                 else:

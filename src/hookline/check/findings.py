@@ -17,7 +17,7 @@ class Severity(StrEnum):
     HINT = "hint"
 
 
-class Replace(msgspec.Struct, frozen=True):
+class TextEdit(msgspec.Struct, frozen=True):
     """Replaces the text between two offsets of a settings file."""
 
     file: str
@@ -45,7 +45,7 @@ class NewScript(msgspec.Struct, frozen=True):
     text: str
 
 
-Fix: TypeAlias = Replace | MakeExecutable | UnixLineEnds | NewScript
+Fix: TypeAlias = TextEdit | MakeExecutable | UnixLineEnds | NewScript
 
 
 class Finding(Problem, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from hookline._support.files import read_bounded, write_atomically
-from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, Replace
+from hookline.check.findings import Finding, Fix, MakeExecutable, NewScript, TextEdit
 from hookline.check.material import Checked, CheckedFile
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, JsoncError, parse
@@ -49,11 +49,11 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
             for fix in finding.fixes:
                 by_file.setdefault(fix.file, []).append(fix)
     settings = {file.path: file for file in checked.files}
-    made: list[FileChange] = []
+    file_changes: list[FileChange] = []
     for path, fixes in by_file.items():
         new = next((fix for fix in fixes if isinstance(fix, NewScript)), None)
         if new is not None:
-            made.append(FileChange(path, False, b"", new.text.encode(), 0, 0o755))
+            file_changes.append(FileChange(path, False, b"", new.text.encode(), 0, 0o755))
             continue
         try:
             before = read_bounded(path, _MOST_READ)
@@ -64,7 +64,7 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
         if path in settings:
             before = settings[path].raw
             after = _edit_settings(
-                settings[path], [fix for fix in fixes if isinstance(fix, Replace)]
+                settings[path], [fix for fix in fixes if isinstance(fix, TextEdit)]
             )
         elif any(not isinstance(fix, MakeExecutable) for fix in fixes):
             after = before.replace(b"\r\n", b"\n")
@@ -72,16 +72,16 @@ def changes(findings: Iterable[Finding], checked: Checked) -> list[FileChange]:
             # Everyone who may read it may run it, and always the owner.
             mode_after = mode | ((mode & 0o444) >> 2) | 0o100
         if (before, mode) != (after, mode_after):
-            made.append(FileChange(path, path in settings, before, after, mode, mode_after))
-    return made
+            file_changes.append(FileChange(path, path in settings, before, after, mode, mode_after))
+    return file_changes
 
 
-def _edit_settings(file: CheckedFile, edits: list[Replace]) -> bytes:
-    text, done = file.document.text, len(file.document.text) + 1
+def _edit_settings(file: CheckedFile, edits: list[TextEdit]) -> bytes:
+    text, last_start = file.document.text, len(file.document.text) + 1
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         # An edit that overlaps another is left for the next round.
-        if edit.end < done:
-            text, done = text[: edit.start] + edit.text + text[edit.end :], edit.start
+        if edit.end < last_start:
+            text, last_start = text[: edit.start] + edit.text + text[edit.end :], edit.start
     try:
         parse(text)
     except JsoncError as error:

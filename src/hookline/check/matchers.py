@@ -98,14 +98,14 @@ def matches_no_tool(text: str, matches: Match, known: Iterable[str]) -> bool:
 def report_unmatched(file: CheckedFile, strange: Sequence[tuple[Path, str]], known: str) -> Finding:
     """Make the hint for all matchers of a file that match no ``known`` tool."""
     texts = list(dict.fromkeys(text for _, text in strange))
-    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
-    shown += f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    names = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
+    names += f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
     words = dict.fromkeys(word for text in texts for word in find_words(text))
     example = ", ".join(f'"{word}"' for word in [*words][:_MOST_NAMED]) or '"NAME", …'
     remedy = f'if your agent or an MCP server has them, declare them: "tools": [{example}]'
-    what = f"{shown} match no {known}"
+    what = f"{names} match no {known}"
     if len(texts) == 1:
-        what = f"{shown} matches no {known}"
+        what = f"{names} matches no {known}"
         remedy = remedy.replace("has them, declare them", "has it, declare it")
     return file.finding("matcher-tool", Severity.HINT, strange[0][0], what, remedy)
 
@@ -117,9 +117,9 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict 
         remedy = "remove the matcher, and look at the input in the script"
         return Verdict("matcher-ignored", Severity.WARNING, what, remedy)
     if re.fullmatch(_SPACED, text) and re.search(r"[\s,]", text):
-        meant = "|".join(word.strip() for word in re.split("[|,]", text))
+        correction = "|".join(word.strip() for word in re.split("[|,]", text))
         what = f"{text!r} is a regular expression, so it matches commas and spaces literally"
-        return Verdict("matcher-separator", Severity.ERROR, what, f"write {meant}", meant)
+        return Verdict("matcher-separator", Severity.ERROR, what, f"write {correction}", correction)
     rule = re.fullmatch(PERMISSION_RULE, text)
     if rule is not None and rule[1] in {*NATIVE_TOOLS, *_list_foreign_tools()}:
         what = f"{text!r} looks like a permission rule; a matcher sees only the tool's name"
@@ -131,10 +131,10 @@ def _judge_form(text: str, spec: EventSpec, problem: Problem | None) -> Verdict 
         severity = Severity.ERROR if problem else Severity.WARNING
         if re.match(OF_FILES, text):
             return _judge_file_name(text, severity, is_tool=spec.search)
-        meant = re.sub(r"\{([^{}|]*,[^{}|]*)\}", lambda m: f"({m[1].replace(',', '|')})", text)
-        meant = re.sub(r"(?<![.)\]])[*]", ".*", meant)
+        correction = re.sub(r"\{([^{}|]*,[^{}|]*)\}", lambda m: f"({m[1].replace(',', '|')})", text)
+        correction = re.sub(r"(?<![.)\]])[*]", ".*", correction)
         what = f"{text!r} is written as a glob, but is read as a regular expression"
-        return Verdict("matcher-glob", severity, what, f"write {meant}")
+        return Verdict("matcher-glob", severity, what, f"write {correction}")
     if problem is not None:
         remedy = "correct it; until then it matches only a name equal to it"
         return Verdict("matcher-regex", Severity.ERROR, problem.message, remedy)
@@ -161,29 +161,29 @@ def judge_condition(text: str, *, has_rules: bool = False) -> Verdict | None:
 
 
 def _judge_file_name(text: str, severity: Severity, *, is_tool: bool) -> Verdict:
-    seen = "tool" if is_tool else "trigger"
-    what = f"{text!r} looks like a file name; a matcher sees only the {seen}'s name"
+    subject = "tool" if is_tool else "trigger"
+    what = f"{text!r} looks like a file name; a matcher sees only the {subject}'s name"
     remedy = "look at tool_input in the script" if is_tool else "remove it"
     return Verdict("matcher-file", severity, what, remedy)
 
 
 def _judge_trigger(text: str, spec: EventSpec, matches: Match) -> Verdict | None:
-    known = spec.triggers
-    unknown = [word for word in find_words(text) if word not in known]
-    if any(does_match(matches, name) for name in known):
+    triggers = spec.triggers
+    unknown = [word for word in find_words(text) if word not in triggers]
+    if any(does_match(matches, name) for name in triggers):
         # A regular expression may match more than the list; a plain word may not.
         if not unknown:
             return None
         severity, what = Severity.WARNING, f"{unknown[0]!r} never happens"
     else:
         severity, what = Severity.ERROR, f"{text!r} never happens, so these hooks never run"
-    one = only_one(unknown[0], known) if len(unknown) == 1 else None
-    remedy = ask_which(unknown[0] if unknown else text, known)
+    one = only_one(unknown[0], triggers) if len(unknown) == 1 else None
+    remedy = ask_which(unknown[0] if unknown else text, triggers)
     return Verdict(
         "matcher-trigger",
         severity,
         f"{what} on {spec.event.value}",
-        remedy or f"its {spec.target} is {', '.join(known)}",
+        remedy or f"its {spec.target} is {', '.join(triggers)}",
         replace_word(text, unknown[0], one) if one else None,
     )
 
@@ -202,29 +202,29 @@ def _judge_tool(text: str, matches: Match, known: Collection[str]) -> Verdict | 
             one = only_one(word, known)
             if one is not None and one.lower() != word.lower():
                 what, remedy = f"no known tool is called {word!r}", did_you_mean([one])
-                meant = replace_word(text, word, one)
-                return Verdict("matcher-tool", Severity.WARNING, what, remedy, meant)
+                correction = replace_word(text, word, one)
+                return Verdict("matcher-tool", Severity.WARNING, what, remedy, correction)
         return None
     for dialect in list_foreign():
         foreign = [name for name in dialect.tool_names() if does_match(matches, name)]
         if not foreign:
             continue
-        named = [name for name in foreign if name in words]
-        ours = sorted({tool for name in named for tool in dialect.host_tools(name)})
-        said = f"write {'|'.join(ours)}, as Gemini CLI and LLxprt Code call them"
-        remedy = said if ours else "write the names that your agent has for them"
+        foreign_words = [name for name in foreign if name in words]
+        ours = sorted({tool for name in foreign_words for tool in dialect.host_tools(name)})
+        advice = f"write {'|'.join(ours)}, as Gemini CLI and LLxprt Code call them"
+        remedy = advice if ours else "write the names that your agent has for them"
         what = f"{text!r} matches only {ROWS[dialect.name].title}'s names of tools"
         return Verdict("matcher-tool", Severity.WARNING, what, remedy)
     if re.match(OF_FILES, text):
         return _judge_file_name(text, Severity.WARNING, is_tool=True)
-    near = {word: found for word in words if (found := nearest(word, known, cutoff=0.75))}
+    near = {word: near_names for word in words if (near_names := nearest(word, known, cutoff=0.75))}
     if near and "mcp" not in text:
-        word, found = next(iter(near.items()))
+        word, near_names = next(iter(near.items()))
         one = only_one(word, known)
-        slip = "case counts" if found[0].lower() == word.lower() else "a typing error"
+        slip = "case counts" if near_names[0].lower() == word.lower() else "a typing error"
         what = f"{text!r} matches no known tool ({slip}?)"
         instead = replace_word(text, word, one) if one else None
-        remedy = did_you_mean([one] if one else found)
+        remedy = did_you_mean([one] if one else near_names)
         return Verdict("matcher-tool", Severity.WARNING, what, remedy, instead)
     return None
 
@@ -263,7 +263,7 @@ def find_exploding_name(text: str, *, search: bool) -> str | None:
     A repetition of nothing but a repetition can match in exponentially many ways; some hosts try
     them all. Overlapping alternatives may explode or not, so such names are tried, in bounded time.
     """
-    reader = _Reader(text)
+    reader = _ExpressionReader(text)
     try:
         reader.read_alternatives("")
     except RecursionError:
@@ -287,7 +287,7 @@ def find_exploding_name(text: str, *, search: bool) -> str | None:
     return None
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads an expression. ``nested`` are repetitions of repetitions and ``repeated`` all other
     groups that repeat without a limit, each with the text before it."""
 
@@ -321,16 +321,16 @@ class _Reader:
     def _read_repetition(self, prefix: str) -> _Part:
         """Read an atom and its quantifier."""
         units, is_group = self._read_atom(prefix)
-        found = _QUANTIFIER.match(self.text, self.at)
+        match = _QUANTIFIER.match(self.text, self.at)
         sample = units[0].sample
-        if found is None:
+        if match is None:
             inner = units[0] if is_group and len(units) == 1 else _Part(sample)
             optional = any(unit.optional for unit in units) if is_group else not sample
             return inner._replace(optional=optional)
-        self.at = found.end()
-        sign, possessive = found[0][0], found["mode"] == "+"
-        endless = sign in "*+" or (found["comma"] == "," and not found["most"])
-        optional = sign in "*?" or (sign == "{" and found["least"] in ("", "0"))
+        self.at = match.end()
+        sign, possessive = match[0][0], match["mode"] == "+"
+        endless = sign in "*+" or (match["comma"] == "," and not match["most"])
+        optional = sign in "*?" or (sign == "{" and match["least"] in ("", "0"))
         if is_group and endless and not possessive:
             self.nested += [(prefix, u.sample) for u in units if u.only_repeats and u.sample]
             if len(units) > 1:
@@ -374,6 +374,6 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def _take(self) -> str:
-        taken = self._peek()
+        character = self._peek()
         self.at += 1
-        return taken
+        return character

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hookline._support.problem import Problem
-from hookline.check.findings import Finding, Fix, Replace, Severity
+from hookline.check.findings import Finding, Fix, Severity, TextEdit
 from hookline.dialects import DIALECTS, Dialect
 from hookline.pipeline.registry import HookRegistryEntry
 from hookline.settings.jsonc import Document, Path, value_at
@@ -96,13 +96,13 @@ class CheckedFile(msgspec.Struct, frozen=True, eq=False):
         span = self.document.span(path)
         if span is None or name in self.value(path[:-1]):
             return ()
-        return (Replace(self.path, span.key, span.key_end, _write_json(name)),)
+        return (TextEdit(self.path, span.key, span.key_end, _write_json(name)),)
 
     def replace_value(self, path: Path, value: object) -> tuple[Fix, ...]:
         """Make the edit that writes another value."""
         span = self.document.span(path)
         return (
-            () if span is None else (Replace(self.path, span.start, span.end, _write_json(value)),)
+            () if span is None else (TextEdit(self.path, span.start, span.end, _write_json(value)),)
         )
 
 
@@ -209,15 +209,17 @@ def read(
         plugins=plugins,
         texts=texts,
     )
-    found = sources.read()
-    layers = [*found.layers, *found.in_code]
+    content = sources.read()
+    layers = [*content.layers, *content.in_code]
     settings = combine(layers, trust=GivenTrust(True))
     problems = list(settings.problems)
     if any(layer.rules is not None for layer in layers):
         from hookline.dialects.claude.settings import make_tools
         from hookline.dialects.claude.skills import find_unrun_hooks
 
-        tools, refused = make_tools(found.layers, given=None, of_project=find_tools(found.layers))
+        tools, refused = make_tools(
+            content.layers, of_code=None, of_project=find_tools(content.layers)
+        )
         sources.share_tools(tools)
         problems += refused
         problems += find_unrun_hooks(
@@ -242,8 +244,9 @@ def read(
                 of_plugin = CheckedFile(path, source, DIALECTS["claude"], *read_again)
                 of_plugin = msgspec.structs.replace(of_plugin, bases=tuple(bases), is_plugin=True)
                 checked.append(of_plugin)
-    asked = {file.path for file in sources.files}
-    unread = () if found.foreign is False else (f.path for f in claude_files if f.path not in asked)
+    read_paths = {file.path for file in sources.files}
+    is_refused = content.foreign is False
+    unread = (f.path for f in claude_files if not is_refused and f.path not in read_paths)
     return Checked(
         files=tuple(checked),
         hooks=tuple(_find_sites(checked, settings.entries)),
@@ -268,30 +271,30 @@ def _find_sites(
         registered.setdefault(entry.file, deque()).append(entry)
     for file in files:
         left = registered.get(file.path, deque())
-        for written in find_raw_hooks(file):
-            if left and _is_read_as(written, left[0]):
+        for raw in find_raw_hooks(file):
+            if left and _is_read_as(raw, left[0]):
                 entry = left.popleft()
                 hook = entry.hook
                 if isinstance(hook, CommandHook):
-                    yield CommandSite(written, entry, hook)
+                    yield CommandSite(raw, entry, hook)
                 else:
-                    yield HookSite(written, entry, hook)
+                    yield HookSite(raw, entry, hook)
 
 
-def _is_read_as(written: RawHook, entry: HookRegistryEntry) -> bool:
-    hook, config = entry.hook, written.config
-    said: object = None
+def _is_read_as(raw: RawHook, entry: HookRegistryEntry) -> bool:
+    hook, config = entry.hook, raw.config
+    is_same: object = None
     if isinstance(hook, CommandHook):
-        said = config.get("command") == hook.command
+        is_same = config.get("command") == hook.command
     elif isinstance(hook, HttpHook):
-        said = str(config.get("url")).strip() == hook.url.strip()
+        is_same = str(config.get("url")).strip() == hook.url.strip()
     elif isinstance(hook, PromptHook):
-        said = config.get("prompt") == hook.prompt
+        is_same = config.get("prompt") == hook.prompt
     return (
-        bool(said)
+        bool(is_same)
         and config.get("type") == hook.type
-        and written.file.dialect.event_for(written.key) is entry.event
-        and written.file.document.place(written.path)[0] == entry.line
+        and raw.file.dialect.event_for(raw.key) is entry.event
+        and raw.file.document.place(raw.path)[0] == entry.line
     )
 
 

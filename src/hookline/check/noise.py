@@ -38,11 +38,11 @@ _MOST_FUNCTIONS = 50
 
 def check_noise(checked: Checked) -> Iterator[Finding]:
     """Find the first stray line of each script that answers with JSON."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for _, _, script in find_scripts(checked):
-        if script is None or script.path in seen or script.kind not in ("sh", "python"):
+        if script is None or script.path in paths or script.kind not in ("sh", "python"):
             continue
-        seen.add(script.path)
+        paths.add(script.path)
         text = script.content.decode(errors="replace")
         lines = text.split("\n")
         if len(lines) > _MOST_LINES or max(map(len, lines)) > _LONGEST_LINE:
@@ -50,22 +50,22 @@ def check_noise(checked: Checked) -> Iterator[Finding]:
         offset, what = None, "this text is printed beside the JSON answer"
         if script.kind == "python":
             is_moved = "redirect_stdout" in text or "sys.stdout =" in text
-            shown = text
+            code = text
             answer, words, remedy = _PYTHON_ANSWER, _PYTHON_WORDS, "add file=sys.stderr"
         else:
             is_moved = re.search(_MOVED, text) is not None
-            shown = _blank_captured(text)
+            code = _blank_captured(text)
             answer, words, remedy = _SHELL_ANSWER, _SHELL_WORDS, "send it to stderr with >&2"
         if script.kind == "sh" and (traced := re.search(_TRACE_TO_STDOUT, text)):
             offset, remedy = traced.start(1), "leave it on stderr"
             what = "set -x goes to stdout here, among the answer"
         elif not is_moved and re.search(answer, text):
-            for found in re.finditer(words, shown):
+            for match in re.finditer(words, code):
                 # A line that continues the one before it may be piped elsewhere.
-                is_continued = text[: found.start()].rstrip(" \t\n").endswith(_CONTINUED)
-                elsewhere = "file=" in found[0] if script.kind == "python" else is_continued
+                is_continued = text[: match.start()].rstrip(" \t\n").endswith(_CONTINUED)
+                elsewhere = "file=" in match[0] if script.kind == "python" else is_continued
                 if not elsewhere:
-                    offset = found.start(1)
+                    offset = match.start(1)
                     break
         if offset is not None:
             if script.site.hook.on_failure == "block":
@@ -103,10 +103,10 @@ def _blank(text: str, start: int, end: int) -> str:
 
 def _find_functions(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the name of each function, and its place from its name to its closing brace."""
-    for found in list(re.finditer(_FUNCTION, text))[:_MOST_FUNCTIONS]:
-        closing = re.compile(rf"(?m)^{found[1]}\}}").search(text, found.end())
+    for match in list(re.finditer(_FUNCTION, text))[:_MOST_FUNCTIONS]:
+        closing = re.compile(rf"(?m)^{match[1]}\}}").search(text, match.end())
         if closing is not None:
-            yield found[2], found.start(2), closing.end()
+            yield match[2], match.start(2), closing.end()
 
 
 def _find_substitutions(text: str) -> Iterator[tuple[int, int]]:

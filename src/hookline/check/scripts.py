@@ -57,13 +57,13 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
             return self.started.interpreter
         if self.shebang is None:
             return "sh" if self.started.by_shell and b"\0" not in self.content[:512] else None
-        found = interpreter_in(self.shebang)
-        return found.kind if found is not None else None
+        interpreter = interpreter_in(self.shebang)
+        return interpreter.kind if interpreter is not None else None
 
 
 def check_scripts(checked: Checked) -> Iterator[Finding]:
     """Find what keeps each hook's script or program from starting."""
-    seen: set[tuple[str, bool]] = set()
+    uses: set[tuple[str, bool]] = set()
     for site, started, script in find_scripts(checked):
         if script is None and site.hook.args is not None and " " in site.hook.command:
             what = f"with args the command is one program, and there is no {site.hook.command!r}"
@@ -73,8 +73,8 @@ def check_scripts(checked: Checked) -> Iterator[Finding]:
         if script is not None:
             # Report a script once, even if many hooks share it.
             use = script.path, script.started.interpreter is None
-            if use not in seen:
-                seen.add(use)
+            if use not in uses:
+                uses.add(use)
                 yield from _check_startable(script, checked)
         elif started is not None and started.script is not None:
             yield _report_unusable(site, started, started.script)
@@ -105,30 +105,30 @@ def check_open(checked: Checked) -> Iterator[Finding]:
         if site.hook.source is not HookSource.PROJECT:
             continue
         try:
-            found = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
+            look = look_at(site.entry, project_dir=checked.project_dir, cwd=checked.cwd, states={})
         except TrustError:
             continue
         is_guard = site.hook.on_failure == "block" or any(
             demand.is_met_by(site.entry) for demand in checked.required
         )
-        why = found.explain_open(is_guard)
-        if not why or found.form.is_missing:
+        why = look.explain_open(is_guard)
+        if not why or look.form.is_missing:
             continue
-        names_something = bool(found.form.named or not found.form.open)
+        names_something = bool(look.form.named or not look.form.open)
         if not (is_guard or names_something):
             continue
         severity = Severity.HINT
         if is_guard:
             severity = Severity.ERROR if names_something else Severity.WARNING
         what = f"no review vouches for what it starts: {why}"
-        is_movable = is_guard and not found.form.named
+        is_movable = is_guard and not look.form.named
         fixes = _move_into_script(checked, site, scripts) if is_movable else ()
-        yield site.finding("open", severity, ("command",), what, found.remedy, fixes)
+        yield site.finding("open", severity, ("command",), what, look.remedy, fixes)
 
 
-def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> tuple[Fix, ...]:
+def _move_into_script(checked: Checked, site: CommandSite, new_names: set[str]) -> tuple[Fix, ...]:
     """Return the edits that move a shell command of one line into a script of the hook folder, for
-    a project's settings; none for a command that has to be looked at by a person. ``taken`` are
+    a project's settings; none for a command that has to be looked at by a person. ``new_names`` are
     the scripts of other hooks."""
     hook, command = site.hook, site.hook.command
     if hook.args is not None or "\n" in command or hook.plugin_root is not None:
@@ -146,18 +146,18 @@ def _move_into_script(checked: Checked, site: CommandSite, taken: set[str]) -> t
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in hook.name).strip("-")[:40]
     names = (f"{folder}/{stem or 'hook'}{number}.sh" for number in ("", *range(2, 100)))
     free = (name for name in names if not os.path.lexists(f"{checked.project_dir}/{name}"))
-    name = next((name for name in free if name not in taken), None)
+    name = next((name for name in free if name not in new_names), None)
     if name is None:
         return ()
-    taken.add(name)
+    new_names.add(name)
     variables = hook_variables(
         project_dir="", cwd="", session_id="", event=site.event.value, hook=hook
     )
     # Bare in a command each of these is one word; in a script it takes quotes.
     text = f"#!/usr/bin/env bash\n{quote_variables(command, [*variables, *hook.env])}\n"
-    written = name if row is None else f'"${row.project_variable}"/{name}'
+    new_command = name if row is None else f'"${row.project_variable}"/{name}'
     script = os.path.join(os.path.realpath(checked.project_dir), name)
-    replaced = site.file.replace_value((*site.raw.path, "command"), written)
+    replaced = site.file.replace_value((*site.raw.path, "command"), new_command)
     return (NewScript(script, text), *replaced) if replaced else ()
 
 
@@ -165,14 +165,14 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
     """Find hooks whose ``warm`` has no effect, and for each file the hooks that could have it."""
     missing: dict[str, list[CommandSite]] = {}
     for site, _, script in find_scripts(checked):
-        asked = site.raw.config.get("warm")
+        wish = site.raw.config.get("warm")
         is_python = script is not None and script.kind == "python"
-        if asked is True and (why := _why_cold(site, checked)) is not None:
+        if wish is True and (why := _why_cold(site, checked)) is not None:
             what = f"the hook cannot start warm, so it runs cold: {why}"
             remedy = 'write it as "python3 SCRIPT", or remove warm'
             yield site.finding("warm", Severity.WARNING, ("warm",), what, remedy)
         elif (
-            asked is None
+            wish is None
             and is_python
             and site.hook.dialect not in ROWS
             and _why_cold(site, checked) is None
@@ -183,8 +183,8 @@ def check_warmth(checked: Checked) -> Iterator[Finding]:
         remedy = 'add "warm": true'
         if others:
             sites = ((" ".join(s.hook.name.split()), s.entry.line) for s in (first, *others))
-            named = ", ".join(f"{name} (line {line})" for name, line in sites)
-            what = f"Python scripts that would start in a millisecond or two if kept warm: {named}"
+            names = ", ".join(f"{name} (line {line})" for name, line in sites)
+            what = f"Python scripts that would start in a millisecond or two if kept warm: {names}"
             remedy = 'add "warm": true to each'
         yield first.finding("warm", Severity.HINT, ("command",), what, remedy)
 
@@ -198,8 +198,8 @@ def _why_cold(site: CommandSite, checked: Checked) -> str | None:
     try:
         places = {"cwd": checked.cwd, "project_dir": checked.project_dir}
         argv = resolve_words(argv, site.hook, **places)
-        found = python_script(argv, program=argv[0], cwd=checked.cwd)
-        return found if isinstance(found, str) else None
+        script = python_script(argv, program=argv[0], cwd=checked.cwd)
+        return script if isinstance(script, str) else None
     except ValueError:
         return "no program can have such a name"
 
@@ -210,7 +210,7 @@ def find_scripts(
 ) -> tuple[tuple[CommandSite, Started | None, Script | None], ...]:
     """Find what each hook starts, and its script if it can be read."""
     # Cached, as several rules look at scripts.
-    found = []
+    scripts = []
     for site in checked.commands:
         variables = find_variables(site, checked)
         started = started_by(
@@ -229,8 +229,8 @@ def find_scripts(
                 script = Script(
                     site=site, started=started, path=path, content=content, shebang=shebang
                 )
-        found.append((site, started, script))
-    return tuple(found)
+        scripts.append((site, started, script))
+    return tuple(scripts)
 
 
 def find_variables(site: CommandSite, checked: Checked) -> dict[str, str]:
@@ -301,8 +301,8 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
             column = offset - content.rfind(b"\n", 0, offset)
             what = "the script has Windows line ends, which the interpreter reads as text"
             line_ends = UnixLineEnds(script.path)
-            found = finding("script-crlf", what, "save it with Unix line ends", line_ends)
-            yield msgspec.structs.replace(found, file=script.path, line=line, column=column)
+            finding_there = finding("script-crlf", what, "save it with Unix line ends", line_ends)
+            yield msgspec.structs.replace(finding_there, file=script.path, line=line, column=column)
         return
     at = program_at(shebang or ())
     if not by_itself or shebang is None or at is None:
@@ -320,7 +320,7 @@ def _check_startable(script: Script, checked: Checked) -> Iterator[Finding]:
         is_there = find_program(program, path, cwd=checked.cwd) is not None
         remedy = "install it, or correct the first line"
     if not is_there:
-        shown = os.fsencode(program).decode(errors="replace")
-        what = f"the first line names {shown}, which does not exist"
-        found = finding("script-interpreter", what, remedy)
-        yield msgspec.structs.replace(found, file=script.path, line=1, column=3)
+        program_text = os.fsencode(program).decode(errors="replace")
+        what = f"the first line names {program_text}, which does not exist"
+        finding_there = finding("script-interpreter", what, remedy)
+        yield msgspec.structs.replace(finding_there, file=script.path, line=1, column=3)

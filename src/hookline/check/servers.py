@@ -45,8 +45,8 @@ def _check_reach(hook: HttpHook, private_hosts: Sequence[str]) -> None:
 def _check_headers(site: HookSite, hook: HttpHook) -> Iterator[Finding]:
     for name, value in hook.headers.items():
         at = ("headers", name)
-        for found in re.finditer(VARIABLE, value):
-            variable = found[1] or found[2]
+        for match in re.finditer(VARIABLE, value):
+            variable = match[1] or match[2]
             if variable not in hook.allowed_env:
                 what = f"the header {name} lacks {variable}, which allowedEnvVars does not name"
                 remedy = f'write "allowedEnvVars": ["{variable}"]'

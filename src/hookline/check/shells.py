@@ -45,10 +45,10 @@ class _ShellScript(msgspec.Struct, frozen=True):
 
 def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
     """Yield each shell script that hooks start, first or anywhere in their commands."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for site, _, script in find_scripts(checked):
-        if script is not None and script.path not in seen and script.is_whole:
-            seen.add(script.path)
+        if script is not None and script.path not in paths and script.is_whole:
+            paths.add(script.path)
             if shell := _name_shell(script):
                 yield _ShellScript(site, script.path, script.content, shell)
         variables = {"HOME": os.path.expanduser("~"), **find_variables(site, checked)}
@@ -56,9 +56,9 @@ def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
             path = os.path.normpath(os.path.join(checked.cwd, word))
             # Skip the system's programs, which the author cannot correct.
             homes = (os.path.join(home, "") for home in (checked.project_dir, variables["HOME"]))
-            if path in seen or "/" not in word or not path.startswith(tuple(homes)):
+            if path in paths or "/" not in word or not path.startswith(tuple(homes)):
                 continue
-            seen.add(path)
+            paths.add(path)
             content = b""
             with contextlib.suppress(OSError, ValueError), open_regular(path) as file:
                 content = file.read(MOST_READ)
@@ -71,15 +71,15 @@ def _find_shell_scripts(checked: Checked) -> Iterator[_ShellScript]:
 
 def check_syntax(checked: Checked) -> Iterator[Finding]:
     """Find commands and scripts that cannot be parsed."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for site, _, script in find_scripts(checked):
         text = site.hook.command if site.hook.args is None else ""
         # Plain words need no shell to parse them, and there may be hundreds of hooks.
         is_plain = _PLAIN_TEXT.fullmatch(text) and RESERVED.isdisjoint(text.split())
         if not is_plain and argv_of(site.hook, find_variables(site, checked)) is None:
             yield from _parse_command(site, text, checked)
-        if script is not None and script.path not in seen and script.is_whole:
-            seen.add(script.path)
+        if script is not None and script.path not in paths and script.is_whole:
+            paths.add(script.path)
             if script.kind == "python":
                 yield from _parse_python(script)
     for shell_script in _find_shell_scripts(checked):
@@ -121,8 +121,8 @@ def _parse_script(script: _ShellScript, checked: Checked) -> Iterator[Finding]:
         return
     line, message = error
     what = f"{name} cannot parse this, so the script exits with 2, which blocks: {message}"
-    found = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
-    yield msgspec.structs.replace(found, file=script.path, line=line, column=1)
+    finding = script.site.finding("script-syntax", Severity.ERROR, ("command",), what, "correct it")
+    yield msgspec.structs.replace(finding, file=script.path, line=line, column=1)
 
 
 def _find_shell(name: str, checked: Checked) -> str | None:
@@ -143,7 +143,7 @@ def _run_parser(argv: list[str], file: str | None) -> tuple[int, str] | None:
     variables = {"PATH": os.defpath, "LC_ALL": "C"}
     try:
         with contextlib.ExitStack() as stack:
-            done = subprocess.run(
+            process = subprocess.run(
                 argv,
                 stdin=stack.enter_context(open_regular(file)) if file else subprocess.DEVNULL,
                 capture_output=True,
@@ -153,11 +153,11 @@ def _run_parser(argv: list[str], file: str | None) -> tuple[int, str] | None:
             )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    if done.returncode == 0:
+    if process.returncode == 0:
         return None
-    for line in done.stderr.decode(errors="replace").splitlines():
-        if found := _BASH_ERROR.search(line) or _DASH_ERROR.search(line):
-            return int(found[1]), found[2]
+    for line in process.stderr.decode(errors="replace").splitlines():
+        if match := _BASH_ERROR.search(line) or _DASH_ERROR.search(line):
+            return int(match[1]), match[2]
     return None
 
 
@@ -182,5 +182,5 @@ def _parse_python(script: Script) -> Iterator[Finding]:
         # A newer Python may be able to parse it.
         version = ".".join(map(str, sys.version_info[:2]))
         what, severity = f"Python {version} cannot parse this: {message}", Severity.WARNING
-    found = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
-    yield msgspec.structs.replace(found, file=script.path, line=line, column=max(column, 1))
+    finding = script.site.finding("script-syntax", severity, ("command",), what, "correct it")
+    yield msgspec.structs.replace(finding, file=script.path, line=line, column=max(column, 1))

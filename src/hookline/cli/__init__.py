@@ -82,5 +82,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:
         from hookline.cli.failures import report
 
-        status = report(error, done=status)
+        status = report(error, status_so_far=status)
     return status

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +24,7 @@ from hookline.cli.events import (
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, event_options, flag, read_event_name
 from hookline.cli.progress import Progress
-from hookline.cli.screen import GAP, Column, Row, Screen, count
+from hookline.cli.screen import Column, Row, Screen, count, measure_table
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
@@ -151,9 +151,9 @@ def run(options: Options, screen: Screen) -> int:
         }
     hooks = {**ways, _START: baseline.hook}
     with Progress(sys.stderr) as progress, heard_warnings():
-        found = _run_in_turn(project, entry, hooks, fired, options.runs, progress)
-    startup = found.pop(_START)
-    share = min(startup.times["p50"] / next(iter(found.values())).times["p50"], 1.0)
+        runs_by_way = _run_in_turn(project, entry, hooks, fired, options.runs, progress)
+    startup = runs_by_way.pop(_START)
+    share = min(startup.times["p50"] / next(iter(runs_by_way.values())).times["p50"], 1.0)
     if options.json:
         screen.document(
             {
@@ -162,7 +162,7 @@ def run(options: Options, screen: Screen) -> int:
                 "input": payload,
                 "runs": len(startup.durations),
                 "unit": "ms",
-                "times": {name: _describe(runs) for name, runs in found.items()},
+                "times": {name: _describe(runs) for name, runs in runs_by_way.items()},
                 "startup": {
                     "measured_as": baseline.words,
                     **_describe(startup),
@@ -176,8 +176,8 @@ def run(options: Options, screen: Screen) -> int:
         on = f"{event} {target}" if target else event
         number = count(len(startup.durations), "run")
         screen.line((hook.name, "name"), f"  {on}  ", (number, "faint"))
-        _show_times(screen, hook, {**found, _START: startup}, share, baseline.words)
-    for runs in found.values():
+        _show_times(screen, hook, {**runs_by_way, _START: startup}, share, baseline.words)
+    for runs in runs_by_way.values():
         for error, failed in runs.errors.items():
             from hookline.cli.stderr import cut_failure
 
@@ -191,14 +191,18 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _show_times(
-    screen: Screen, hook: CommandHook, found: Mapping[str, Runs], share: float, measured_as: str
+    screen: Screen,
+    hook: CommandHook,
+    runs_by_way: Mapping[str, Runs],
+    share: float,
+    measured_as: str,
 ) -> None:
-    fields = [*found[_START].times]
-    times = [[_show_time(value) for value in runs.times.values()] for runs in found.values()]
-    across = [["", *fields], *([name, *row] for name, row in zip(found, times, strict=True))]
+    fields = [*runs_by_way[_START].times]
+    times = [[_show_time(value) for value in runs.times.values()] for runs in runs_by_way.values()]
+    across = [["", *fields], *([name, *row] for name, row in zip(runs_by_way, times, strict=True))]
     down = [*map(list, zip(*across, strict=True))]
     for cells, head, side in ((across, "faint", "name"), (down, "name", "faint")):
-        if _fits(screen, cells):
+        if screen.width is None or measure_table(cells) <= screen.width:
             first, *others = cells
             rows: list[Row] = [("", *((title, head) for title in first[1:]), "")]
             rows += [((title, side), *row, "") for title, *row in others]
@@ -207,7 +211,7 @@ def _show_times(
             screen.table(rows, columns)
             break
     else:
-        for name, row in zip(found, times, strict=True):
+        for name, row in zip(runs_by_way, times, strict=True):
             screen.line((name, "name"), indent=2)
             pairs = zip(fields, row, strict=True)
             screen.table([((field, "faint"), time) for field, time in pairs], ("keep",), indent=4)
@@ -216,8 +220,8 @@ def _show_times(
         (measured_as, "matcher"),
         " takes",
     )
-    if "warm" in found:
-        ratio = found["warm"].times["p50"] / found["cold"].times["p50"]
+    if "warm" in runs_by_way:
+        ratio = runs_by_way["warm"].times["p50"] / runs_by_way["cold"].times["p50"]
         is_worth_it = ratio <= _WORTH_IT and not hook.warm
         advice = '; "warm": true in its settings turns it on' if is_worth_it else ""
         screen.line(f"warm it takes {ratio:.0%} of what it takes cold{advice}")
@@ -227,37 +231,32 @@ def _show_time(milliseconds: float) -> str:
     return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:.0f} ms"
 
 
-def _fits(screen: Screen, cells: Sequence[Sequence[str]]) -> bool:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return screen.width is None or sum(widths) + GAP * len(widths) <= screen.width
-
-
 def _find_entry(project: Project, options: Options, screen: Screen) -> HookRegistryEntry:
     settings = project.get_settings()
-    named = [entry for entry in settings.entries if entry.name == options.name]
-    if not named:
+    namesakes = [entry for entry in settings.entries if entry.name == options.name]
+    if not namesakes:
         raise unknown_hook(options.name, settings, screen)
-    keys = [entry.hook.dialect_event or entry.event.value for entry in named]
+    keys = [entry.hook.dialect_event or entry.event.value for entry in namesakes]
     events = " and ".join(dict.fromkeys(keys))
     if options.event is not None:
         event = read_event_name("--event: ", options.event)
         # By Claude Code's name a hook of its own must have just that.
-        named = [
+        namesakes = [
             entry
-            for entry in named
+            for entry in namesakes
             if entry.event is event
             and (event == options.event or entry.hook.dialect_event in ("", options.event))
         ]
-        if not named:
+        if not namesakes:
             raise CommandError(f"{options.name} is not for {options.event} but for {events}")
     elif len({*keys}) > 1:
         raise CommandError(f"{options.name} is for {events}; name one of them by --event")
-    if not named[0].trusted:
+    if not namesakes[0].trusted:
         raise CommandError(
             f"{options.name} is not trusted, so it does not run; "
             "review it with `hookline trust`, or pass --trust"
         )
-    return named[0]
+    return namesakes[0]
 
 
 def _make_payload(
@@ -285,7 +284,7 @@ def _run_in_turn(
     entry: HookRegistryEntry,
     hooks: Mapping[str, HookConfig],
     fired: FiredEvent,
-    asked: int | None,
+    run_count: int | None,
     progress: Progress,
 ) -> dict[str, Runs]:
     """Run each of the hooks in the entry's place, one after the other, again and again."""
@@ -302,10 +301,10 @@ def _run_in_turn(
     results: dict[str, list[HookExecutionResult]] = {name: [] for name in engines}
 
     async def run_rounds() -> None:
-        wanted = asked or _DEFAULT_RUNS
+        wanted = run_count or _DEFAULT_RUNS
         end = time.monotonic() + _PATIENCE_SECONDS
         for number in range(-_FIRST_ROUNDS, wanted):
-            if asked is None and number >= _LEAST_RUNS and time.monotonic() > end:
+            if run_count is None and number >= _LEAST_RUNS and time.monotonic() > end:
                 break
             progress.show(f"{entry.name}: {max(number, 0)} of {wanted} runs")
             for name, engine in engines.items():
@@ -320,11 +319,11 @@ def _run_in_turn(
             engine.dispose()
     return {
         name: Runs(
-            tuple(result.duration for result in found),
-            Counter(result.error for result in found if result.error is not None),
-            tuple(dict.fromkeys(text for result in found for text in result.warnings)),
+            tuple(result.duration for result in hook_results),
+            Counter(result.error for result in hook_results if result.error is not None),
+            tuple(dict.fromkeys(text for result in hook_results for text in result.warnings)),
         )
-        for name, found in results.items()
+        for name, hook_results in results.items()
     }
 
 
@@ -340,19 +339,19 @@ def baseline_of(
         path = os.environ.get("PATH", os.defpath)
         file = find_program(words[0], path, cwd=cwd) or words[0]
         words = list(read_shebang(os.path.join(cwd, file)) or ())
-    found = interpreter_in(words)
-    if found is None:
+    interpreter = interpreter_in(words)
+    if interpreter is None:
         return Baseline("true", _replace_command(hook, "true", ()))
-    program, flags = words[found.at], []
-    for option, _ in found.options if found.kind == "python" else ():
+    program, flags = words[interpreter.at], []
+    for option, _ in interpreter.options if interpreter.kind == "python" else ():
         if option[1:] not in _FLAGS:
             break
         flags.append(option)
-    arguments = (*flags, *_IDLE[found.kind])
+    arguments = (*flags, *_IDLE[interpreter.kind])
     name = os.path.basename(program)
-    shown = " ".join([name, *arguments])
+    command_line = " ".join([name, *arguments])
     is_python = name.startswith("python")
-    return Baseline(shown, _replace_command(hook, program, arguments), is_python)
+    return Baseline(command_line, _replace_command(hook, program, arguments), is_python)
 
 
 def _replace_command(hook: CommandHook, command: str, args: tuple[str, ...] | None) -> CommandHook:

@@ -15,7 +15,7 @@ from hookline._support.places import home_dir
 from hookline.check import Checked, Finding, Severity, check, read
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag
-from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shown_path, width_of
+from hookline.cli.screen import DIFF_ROLES, Screen, Span, count, diff, shorten_path, width_of
 from hookline.settings.jsonc import spoken
 from hookline.settings.reader import find_foreign_files, find_project_dir, find_settings_files
 from hookline.wire.hooks import HookSource
@@ -86,7 +86,9 @@ def run(options: Options, screen: Screen) -> int:
     if options.quiet:
         findings = [finding for finding in findings if finding.severity is not Severity.HINT]
     if form == "json":
-        screen.document(_make_document(findings, checked, list(by_file.values()), done=options.fix))
+        screen.document(
+            _make_document(findings, checked, list(by_file.values()), is_written=options.fix)
+        )
     elif form == "text":
         _show(options, screen, findings, checked, list(by_file.values()))
     else:
@@ -115,7 +117,7 @@ def _show(
         for line in _describe_lines(change):
             screen.line((line, DIFF_ROLES.get(line[:1], "")), indent=2)
         screen.line()
-    shorten = _make_shorter(checked, shown_path, os.getcwd())
+    shorten = _make_shorter(checked, shorten_path, os.getcwd())
     for file, group in groupby(findings, key=lambda finding: finding.file):
         _show_file(screen, file, list(group), shorten)
     _show_summary(options, screen, findings, checked)
@@ -123,7 +125,7 @@ def _show(
 
 def _describe(options: Options, change: "FileChange") -> tuple[Span, Span]:
     verb = "changed" if options.fix else "would change"
-    return (f"{verb} ", "change"), (shown_path(change.file), "name")
+    return (f"{verb} ", "change"), (shorten_path(change.file), "name")
 
 
 def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checked: Checked) -> None:
@@ -134,16 +136,16 @@ def _write_report(form: str, screen: Screen, findings: Sequence[Finding], checke
 
     root = find_root(checked.cwd) or os.getcwd()
     shorten = _make_shorter(checked, lambda path: find_below(root, path) or path, root)
-    shown = [
+    short_findings = [
         msgspec.structs.replace(each, message=shorten(each.message), remedy=shorten(each.remedy))
         for each in findings
     ]
     if form == "sarif":
         from hookline._version import __version__
 
-        screen.document(make_sarif(shown, root, version=__version__))
+        screen.document(make_sarif(short_findings, root, version=__version__))
         return
-    for command in write_commands(shown, root):
+    for command in write_commands(short_findings, root):
         screen.raw_line(command)
 
 
@@ -171,15 +173,15 @@ def _read_settings(options: Options) -> Checked:
     claude = options.claude
     if options.settings is not None:
         claude_files = [file for file in claude_files if file.source is HookSource.SYSTEM]
-    files = find_settings_files(project, home, given=options.settings)
+    files = find_settings_files(project, home, replacements=options.settings)
     if options.only is not None:
         only = HookSource(options.only)
         claude_files = [file for file in claude_files if file.source is only]
         # A file that is named is wanted.
-        named = options.settings is not None
-        wanted = {only, HookSource.USER} if named else {only}
+        has_files = options.settings is not None
+        wanted = {only, HookSource.USER} if has_files else {only}
         files = [file for file in files if file.source in wanted]
-        if claude is None and of_project and not named:
+        if claude is None and of_project and not has_files:
             # The project's own are checked, whoever lets them run.
             claude = any(os.path.isfile(file.path) for file in claude_files) or None
     return read(
@@ -226,10 +228,10 @@ def _show_file(
             _, *others = hints.pop(finding.text)
             if others:
                 noun = "line" if len(others) == 1 else "lines"
-                named = ", ".join(map(str, others[:_MOST_LINES]))
+                numbers = ", ".join(map(str, others[:_MOST_LINES]))
                 left = len(others) - _MOST_LINES
-                also = f" (also on {noun} {named}{f' and {left} more' if left > 0 else ''})"
-        place = f"{shown_path(file)}:{finding.line}:{finding.column}:"
+                also = f" (also on {noun} {numbers}{f' and {left} more' if left > 0 else ''})"
+        place = f"{shorten_path(file)}:{finding.line}:{finding.column}:"
         severity, text = f"{finding.severity.value}:", shorten(finding.text)
         needed = width_of(f"{place} {severity} {text}{also}")
         gap = " " if screen.width is None or needed <= screen.width else "\n"
@@ -246,7 +248,7 @@ def _explain_empty(checked: Checked) -> Iterator[str]:
     """Say that nothing was checked, and what may have been meant."""
     yield f"there are no settings to check for {checked.project_dir}"
     if checked.unread:
-        folders = dict.fromkeys(shown_path(os.path.dirname(path)) for path in checked.unread)
+        folders = dict.fromkeys(shorten_path(os.path.dirname(path)) for path in checked.unread)
         yield f"{', '.join(folders)} holds settings of Claude Code, which --claude checks"
     else:
         yield "`hookline init` makes a first hook, its settings and its tests"
@@ -285,12 +287,12 @@ def _show_summary(
     from hookline.trust.store import TrustStore
 
     try:
-        known = TrustStore().read(checked.project_dir)
+        record = TrustStore().read(checked.project_dir)
         now = Project.load(options.cwd, **find_sources(options)).review()
     except TrustError as error:
         screen.warning(str(error))
         return
-    if known is None or known.review.changes_of(now.review):
+    if record is None or record.review.changes_of(now.review):
         trust = "hookline trust --claude" if options.claude else "hookline trust"
         screen.line(f"the project's hooks run after you trust them with `{trust}`")
 
@@ -300,7 +302,7 @@ def _count_by_severity(findings: Sequence[Finding]) -> list[tuple[Severity, int]
 
 
 def _make_document(
-    findings: list[Finding], checked: Checked, changed: "list[FileChange]", *, done: bool
+    findings: list[Finding], checked: Checked, changed: "list[FileChange]", *, is_written: bool
 ) -> dict[str, Any]:
     from hookline.check.fixes import is_fixable
 
@@ -330,5 +332,5 @@ def _make_document(
         document["changes"] = [
             {"file": change.file, "diff": "\n".join(_describe_lines(change))} for change in changed
         ]
-        document["changed"] = done
+        document["changed"] = is_written
     return document

@@ -10,18 +10,11 @@ import msgspec
 
 from hookline.cli.failures import CommandError, unknown_hook
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, repeat_options
-from hookline.cli.screen import Screen, shown_path, shown_place
+from hookline.cli.screen import Screen, shorten_path, shorten_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.settings.edit import (
-    Place,
-    Switch,
-    enable,
-    project_place,
-    read_switches,
-    switch_of,
-    user_place,
-)
+from hookline.settings.edit import Place, enable, project_place, user_place
+from hookline.settings.layers import Switch, find_switch
 from hookline.wire.hooks import HookSource
 
 NAME = Option("name", "NAME", "the name of the hook; hookline list shows them all")
@@ -37,7 +30,7 @@ OPTIONS = (
 )
 
 
-class Named(msgspec.Struct, frozen=True):
+class HookGroup(msgspec.Struct, frozen=True):
     """The hooks of a name in a project, and whatever in the settings switches hooks off."""
 
     project_dir: str
@@ -58,12 +51,12 @@ class Named(msgspec.Struct, frozen=True):
 
 def run(options: Options, screen: Screen) -> int:
     """Enable the hook; 1 if something else keeps it disabled, which is said."""
-    before = find_named(options)
+    before = find_hooks(options)
     place = find_place(options, before)
     if not before.entries and before.get_switch(place.source) is None:
         raise unknown_name(options, screen)
     files = [updated.file for updated in enable(place, options.name)]
-    after = find_named(options)
+    after = find_hooks(options)
     off = [entry for entry in after.entries if not entry.enabled]
     if options.json:
         show_document(screen, after, changed=files)
@@ -75,15 +68,15 @@ def run(options: Options, screen: Screen) -> int:
             already = "" if files else " already"
             screen.line(name, f" is enabled{already} ({after.events})")
         for file in files:
-            screen.line(f"its name was taken out of {shown_path(file)}")
+            screen.line(f"its name was taken out of {shorten_path(file)}")
         if any(entry.enabled and not entry.trusted for entry in after.entries):
             screen.line("it runs after you trust the project's hooks with `hookline trust`")
     if not off:
         return 0
-    switch = switch_of(off[0], after.switches)
+    switch = find_switch(off[0].hook, after.switches)
     why = "`hookline list` shows its state"
     if switch is not None:
-        where = shown_place(switch.file, switch.line)
+        where = shorten_place(switch.file, switch.line)
         is_project = switch.source is HookSource.PROJECT
         ours = project_place(after.project_dir) if is_project else user_place(options.settings)
         if switch.name is None:
@@ -98,28 +91,27 @@ def run(options: Options, screen: Screen) -> int:
     raise CommandError(f"{options.name} stays disabled: {why}")
 
 
-def find_named(options: Options) -> Named:
+def find_hooks(options: Options) -> HookGroup:
     """The hooks of the name as the settings are now, perhaps none."""
     project = Project.load(options.cwd, **find_sources(options))
-    entries = tuple(e for e in project.get_settings().entries if e.name == options.name)
-    project_dir = project.project_dir
-    switches = read_switches(project.sources)
-    return Named(project_dir, options.name, entries, switches)
+    settings = project.get_settings()
+    entries = tuple(entry for entry in settings.entries if entry.name == options.name)
+    return HookGroup(project.project_dir, options.name, entries, settings.switches)
 
 
-def find_place(options: Options, named: Named) -> Place:
+def find_place(options: Options, group: HookGroup) -> Place:
     """Which settings are to say it; raises CommandError for hooks that these cannot switch."""
     if not options.project:
         return user_place(options.settings)
     if options.settings:
         raise CommandError("--project is about the project's settings; leave --settings out")
-    sources = dict.fromkeys(entry.source.value for entry in named.entries)
+    sources = dict.fromkeys(entry.source.value for entry in group.entries)
     if sources and HookSource.PROJECT.value not in sources:
         raise CommandError(
-            f"{named.name} is a hook of the {' and '.join(sources)} settings, and a project "
+            f"{group.name} is a hook of the {' and '.join(sources)} settings, and a project "
             "switches only its own; leave --project out"
         )
-    return project_place(named.project_dir)
+    return project_place(group.project_dir)
 
 
 def unknown_name(options: Options, screen: Screen) -> CommandError:
@@ -138,11 +130,11 @@ def enable_command(options: Options, *, project: bool) -> str:
     return shlex.join(words)
 
 
-def show_document(screen: Screen, named: Named, *, changed: Sequence[str]) -> None:
+def show_document(screen: Screen, group: HookGroup, *, changed: Sequence[str]) -> None:
     """The document of ``--json``: the hooks as they are now, and the files that were changed."""
     hooks: list[dict[str, Any]] = []
-    for entry in named.entries:
-        switch = None if entry.enabled else switch_of(entry, named.switches)
+    for entry in group.entries:
+        switch = None if entry.enabled else find_switch(entry.hook, group.switches)
         hooks.append(
             {
                 "event": entry.event.value,
@@ -151,7 +143,7 @@ def show_document(screen: Screen, named: Named, *, changed: Sequence[str]) -> No
                 "line": entry.line,
                 "enabled": entry.enabled,
                 "managed": entry.hook.managed,
-                "disabled_by": None if switch is None else switch.described(),
+                "disabled_by": None if switch is None else switch.describe(),
             }
         )
-    screen.document({"name": named.name, "changed": list(changed), "hooks": hooks})
+    screen.document({"name": group.name, "changed": list(changed), "hooks": hooks})

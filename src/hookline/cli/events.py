@@ -52,11 +52,13 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
     payload = {} if options.input is None else _read_json(name, "--input", options.input)
     if not isinstance(payload, dict):
         raise _make_error(name, "must be a JSON object")
-    named = payload.get("hook_event_name")
-    if named is not None and not _is_name_of(named, event, name):
-        is_event = isinstance(named, str) and _find_event(named) is not None
-        remedy = f"fire {named}, or leave it out" if is_event else f"leave it out, or write {name}"
-        raise InvalidPayloadError(name, f"hook_event_name is {named!r}; {remedy}")
+    own_name = payload.get("hook_event_name")
+    if own_name is not None and not _is_name_of(own_name, event, name):
+        is_event = isinstance(own_name, str) and _find_event(own_name) is not None
+        remedy = (
+            f"fire {own_name}, or leave it out" if is_event else f"leave it out, or write {name}"
+        )
+        raise InvalidPayloadError(name, f"hook_event_name is {own_name!r}; {remedy}")
     fields: dict[str, Any] = {}
     if options.tool is not None:
         fields["tool_name"] = options.tool
@@ -70,12 +72,12 @@ def read_payload(name: str, options: Options) -> dict[str, Any]:
     return {**payload, **fields}
 
 
-def _is_name_of(named: object, event: EventName, name: str) -> bool:
+def _is_name_of(own_name: object, event: EventName, name: str) -> bool:
     """True if an input may name its event so, though it is fired under another name."""
-    if not isinstance(named, str) or _find_event(named) is not event:
+    if not isinstance(own_name, str) or _find_event(own_name) is not event:
         return False
     # Two of Claude Code's may be one of ours.
-    return event.value in (named, name) or named == name
+    return event.value in (own_name, name) or own_name == name
 
 
 def _find_event(name: str) -> EventName | None:
@@ -186,19 +188,19 @@ def run_to_end(
     """Run command hooks to their end; raises Interrupted after a signal, when they have ended."""
     loop = PollLoop()
     received: list[int] = []
-    shown: list[Waiting] = []
+    lines: list[Waiting] = []
 
     def show() -> None:
         if progress is not None and not received:
-            shown.append(progress(loop))
+            lines.append(progress(loop))
 
     def hide() -> None:
-        while shown:
-            shown.pop().end()
+        while lines:
+            lines.pop().end()
 
     def end(number: int, _frame: object) -> None:
         received.append(number)
-        for line in shown:
+        for line in lines:
             line.halt()
         # The loop may just have come to its end by itself.
         with suppress(RuntimeError):
@@ -209,7 +211,7 @@ def run_to_end(
         loop.call_at(loop.time() + _A_MOMENT, show)
     with _handle_signals(end):
         try:
-            done = loop.run(work)
+            result = loop.run(work)
         except Cancelled:
             raise Interrupted(received[0]) from None
         finally:
@@ -217,7 +219,7 @@ def run_to_end(
     if received:
         # The signal arrived after the hooks ended; honour it.
         raise Interrupted(received[0])
-    return done
+    return result
 
 
 def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
@@ -238,12 +240,12 @@ def run_on_asyncio(work: Coroutine[Any, Any, T]) -> T:
             return await work
 
     try:
-        done = asyncio.run(watch())
+        result = asyncio.run(watch())
     except asyncio.CancelledError:
         raise Interrupted(received[0] if received else signal.SIGINT) from None
     if received:
         raise Interrupted(received[0])
-    return done
+    return result
 
 
 @contextmanager
@@ -272,8 +274,8 @@ def _handle_signals(end: Callable[[int, Any], None]) -> Iterator[None]:
         yield
         return
     # A signal that the parent wants ignored stays so.
-    heard = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _DEFAULT_HANDLERS]
-    before = {number: signal.signal(number, end) for number in heard}
+    numbers = [n for n in ENDING_SIGNALS if signal.getsignal(n) in _DEFAULT_HANDLERS]
+    before = {number: signal.signal(number, end) for number in numbers}
     try:
         yield
     finally:

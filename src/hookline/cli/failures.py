@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hookline.cli.screen import Screen, break_command, discard, shown_path, terminal_width
+from hookline.cli.screen import Screen, break_command, discard, shorten_path, terminal_width
 from hookline.errors import HooklineError
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
-def unknown_verb(verb: str, known: Iterable[str]) -> CommandError:
+def unknown_verb(verb: str, verbs: Iterable[str]) -> CommandError:
     """The error for an unknown verb, with the nearest ones."""
     if verb.startswith("-"):
         return CommandError(f"options come after the verb: hookline VERB {verb}")
     from hookline._support.nearest import did_you_mean, nearest
 
-    hint = did_you_mean(nearest(verb, known)) or "`hookline --help` lists the verbs"
+    hint = did_you_mean(nearest(verb, verbs)) or "`hookline --help` lists the verbs"
     return CommandError(f"{verb!r} is not a verb; {hint}")
 
 
@@ -60,20 +60,20 @@ def unknown_hook(name: str, settings: "EffectiveSettings", screen: Screen) -> Co
 def tell_problems(screen: Screen, problems: "Iterable[Problem]") -> bool:
     """Warn of problems in the settings, except of missing trust, which verbs report themselves.
     Return True if there are any, so that hooks may be missing."""
-    told = [problem for problem in problems if problem.kind != "untrusted"]
-    for problem in told:
-        screen.warning(shown_path(str(problem)))
-    return bool(told)
+    reported = [problem for problem in problems if problem.kind != "untrusted"]
+    for problem in reported:
+        screen.warning(shorten_path(str(problem)))
+    return bool(reported)
 
 
-def report(error: BaseException, *, done: int | None = None) -> int:
+def report(error: BaseException, *, status_so_far: int | None = None) -> int:
     """Say in one sentence what went wrong, and return the exit status.
 
-    ``done`` is the status of a command that had finished when its output could not be written.
+    ``status_so_far`` is that of a command that had finished when its output could not be written.
     What was printed before is flushed in any case.
     """
-    if done is not None and isinstance(error, OSError):
-        return report_unwritten(error, done)
+    if status_so_far is not None and isinstance(error, OSError):
+        return report_unwritten(error, status_so_far)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -117,8 +117,8 @@ def _report(error: BaseException) -> int:
 
 def _say(text: str) -> None:
     screen = Screen(None, sys.stderr)
-    message, found, command = text.partition("; try: ")
-    if found and sys.stderr is not None and sys.stderr.isatty():
+    message, separator, command = text.partition("; try: ")
+    if separator and sys.stderr is not None and sys.stderr.isatty():
         # To be copied, so that it must not be wrapped between words.
         lines = break_command(command, width=terminal_width(sys.stderr) - 2)
         screen.note(f"hookline: {message}; try:")

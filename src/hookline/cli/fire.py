@@ -16,7 +16,7 @@ from hookline.cli.options import (
     event_options,
     explain_unknown_event,
 )
-from hookline.cli.screen import Row, Screen, Span, count, duration, shown_place
+from hookline.cli.screen import Row, Screen, Span, count, duration, shorten_place
 from hookline.engine.engine import Engine
 from hookline.engine.project import Project
 from hookline.errors import InvalidPayloadError, TranslationError, UnknownEventError
@@ -134,7 +134,7 @@ def _fire(options: Options, screen: Screen, project: Project, payload: dict[str,
         # What is wrong in the settings is told before a hook can hang.
         tell_problems(screen, settings.problems)
     engine = Engine(project)
-    heard: list[str] = []
+    notices: list[str] = []
     running: list[RunningHook] = []
     ended: list[HookExecutionResult] = []
 
@@ -146,7 +146,7 @@ def _fire(options: Options, screen: Screen, project: Project, payload: dict[str,
 
     if project.is_off():
         screen.warning("hooks are disabled in the user's or the system's settings, so none ran")
-        return _tell(options, screen, project, fired, make_empty_answer(fired), heard)
+        return _tell(options, screen, project, fired, make_empty_answer(fired), notices)
     with heard_warnings():
         engine.load()
     is_watched = screen.is_terminal and not options.json
@@ -157,14 +157,14 @@ def _fire(options: Options, screen: Screen, project: Project, payload: dict[str,
 
     def show(answer: Answer) -> None:
         nonlocal status
-        warnings, heard[:] = [*heard], []
+        warnings, notices[:] = [*notices], []
         status = _tell(options, screen, project, fired, answer, warnings)
         started = [result.hook.name for result in answer.results if result.started]
         if started and is_watched:
             screen.line((f"waiting for {', '.join(started)}", "faint"))
         screen.flush()
 
-    with heard_warnings() as heard:
+    with heard_warnings() as notices:
         fire(engine, fired, progress=show_running if is_watched else None, show=show)
     # Beside the document of --json there is room on stderr alone.
     say = screen.note if options.json else screen.line
@@ -174,7 +174,7 @@ def _fire(options: Options, screen: Screen, project: Project, payload: dict[str,
         for title, (lines, left_out, _) in _find_stderr([result]):
             more = [f"{count(left_out, 'more line')}; {_IN_TRACE}"] if left_out else []
             say(title, *(f"\n{line}" for line in (*lines, *more)))
-    for warning in heard:
+    for warning in notices:
         screen.warning(_cut_warning(warning, project, ended))
     return status
 
@@ -185,7 +185,7 @@ def _tell(
     project: Project,
     fired: FiredEvent,
     answer: Answer,
-    heard: Sequence[str],
+    notices: Sequence[str],
 ) -> int:
     """Show the result of the event, the decision last; return the exit status."""
     translator = project.get_translator() if fired.spec.model else None
@@ -193,7 +193,7 @@ def _tell(
         screen.document(answer.document(fired.event.value, translator))
     else:
         _show(screen, fired, answer, [*_find_changes(answer, fired, translator)])
-    for warning in heard:
+    for warning in notices:
         kind = warning.kind if isinstance(warning, Notice) else ""
         # A failed event's own sentence is its last line.
         if kind != "event-failed" or (answer.word != "failed" and str(answer.why) not in warning):
@@ -311,7 +311,7 @@ def _cut_warning(
     if not is_here:
         then.append("fix it where the worker runs")
     entries = project.get_settings().entries if is_here else ()
-    places = [shown_place(each.file, each.line) for each in entries if each.name == warning.hook]
+    places = [shorten_place(each.file, each.line) for each in entries if each.name == warning.hook]
     failure = cut_failure(warning, rest=_IN_TRACE if is_late else "--json has them all")
     last = ": ".join(filter(None, (*places[:1], "; ".join(then))))
     return f"{failure}\n{last}" if last else failure
@@ -388,10 +388,10 @@ def _find_changes(
                 yield "request", f"{', '.join(changed)} changed"
         config = (view.get("tool_selection") or {}).get("toolConfig")
         if config is not None and config != translator.tool_selection(before)[0]:
-            shown = translator.to_hook_tool_config(config)
-            allowed = shown.get("allowedFunctionNames")
+            tool_config = translator.to_hook_tool_config(config)
+            allowed = tool_config.get("allowedFunctionNames")
             only = f", only {', '.join(allowed)}" if allowed else ""
-            yield "tools", f"mode {shown.get('mode', 'AUTO')}{only}"
+            yield "tools", f"mode {tool_config.get('mode', 'AUTO')}{only}"
     if view.get("tail_tool_call"):
         call = view["tail_tool_call"]
         yield "tool call to follow", f"{call['name']} {_encode(call['args'])}"
@@ -401,12 +401,12 @@ def _find_changes(
 
 def _find_changed_fields(before: Any, after: Any, path: str = "") -> list[str]:
     """The names of the fields that differ, those of ``config`` one by one."""
-    found: list[str] = []
+    changed_fields: list[str] = []
     for name in [name for name in {**before, **after} if before.get(name) != after.get(name)]:
         old, new = before.get(name) or {}, after.get(name) or {}
         nested = name == "config" and isinstance(old, dict) and isinstance(new, dict)
-        found += _find_changed_fields(old, new, f"{name}.") if nested else [path + name]
-    return found
+        changed_fields += _find_changed_fields(old, new, f"{name}.") if nested else [path + name]
+    return changed_fields
 
 
 def _encode(value: object) -> str:

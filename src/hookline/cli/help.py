@@ -24,14 +24,14 @@ def format_verb(
 ) -> str:
     """The help of a verb."""
     width = terminal_width(sys.stdout)
-    shown = [option for option in options if option.help is not None]
-    called = [_show_name(option) for option in shown if option.required]
-    called += ["[options]", *(_show_argument(option) for option in shown if option.is_argument)]
+    visible = [option for option in options if option.help is not None]
+    called = [_show_name(option) for option in visible if option.required]
+    called += ["[options]", *(_show_argument(option) for option in visible if option.is_argument)]
     lines = [*_fill(f"usage: hookline {name} {' '.join(called)}", width, rest=4), ""]
     lines += _fill(f"{summary[0].upper()}{summary[1:]}.", width)
     sections: dict[str, list[tuple[str, str]]] = {"arguments": [], "options": []}
     sections["options"].append(("-h, --help", "show this help and exit"))
-    for option in shown:
+    for option in visible:
         title = option.group or ("arguments" if option.is_argument else "options")
         row = (_show_name(option), option.help or "")
         sections.setdefault(title, []).append(row)

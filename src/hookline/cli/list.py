@@ -19,10 +19,10 @@ from hookline.cli.options import (
     find_sources,
     read_event_name,
 )
-from hookline.cli.screen import Row, Screen, count, duration, shown_path, shown_place
+from hookline.cli.screen import Row, Screen, count, duration, shorten_path, shorten_place
 from hookline.engine.project import Project
 from hookline.pipeline.registry import HookRegistryEntry
-from hookline.settings.reader import EffectiveSettings
+from hookline.settings.layers import EffectiveSettings, Switch, find_switch
 from hookline.wire.events import EVENTS, EventName, HookEventName
 from hookline.wire.hooks import (
     CommandHook,
@@ -33,9 +33,8 @@ from hookline.wire.hooks import (
     WithheldHook,
 )
 
-# They are loaded only where there is something of theirs to show.
+# Loaded only where there is a record to show.
 if TYPE_CHECKING:
-    from hookline.settings.edit import Switch
     from hookline.trace.queries import LastRun
 
 # A hook, what keeps it off, what it did last, as far as that is known, and why it is open.
@@ -74,13 +73,6 @@ def run(options: Options, screen: Screen) -> int:
         and claude_event in ("", entry.hook.dialect_event)
         and options.source in (None, entry.source.value)
     ]
-    switches: dict[int, Switch | None] = {}
-    off = [entry for entry in entries if not entry.enabled]
-    if off:
-        from hookline.settings.edit import read_switches, switch_of
-
-        read = read_switches(project.sources)
-        switches = {id(entry): switch_of(entry, read) for entry in off}
     # What hooks did last, by event and name; nothing where no record is kept.
     outcomes: Mapping[tuple[str, str], LastRun] = {}
     if settings.trace or "HOOKLINE_TRACE" in os.environ:
@@ -92,7 +84,7 @@ def run(options: Options, screen: Screen) -> int:
     listed: list[_Listed] = [
         (
             entry,
-            switches.get(id(entry)),
+            None if entry.enabled else find_switch(entry.hook, settings.switches),
             outcomes.get((entry.event.value, entry.name)),
             project.get_open(entry.hook) if entry.trusted else "",
         )
@@ -156,7 +148,7 @@ def _make_document(
         "file": entry.file,
         "line": entry.line,
         "enabled": entry.enabled,
-        "disabled_by": None if switch is None else switch.described(),
+        "disabled_by": None if switch is None else switch.describe(),
         "trusted": entry.trusted,
         "open": why_open,
         "from_copy": isinstance(hook, CommandHook)
@@ -241,7 +233,7 @@ def _describe(hook: HookConfig) -> Iterator[str]:
         text = " ".join(hook.prompt.split())
         yield text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…"
     if hook.plugin_root is not None:
-        yield f"plugin {shown_path(hook.plugin_root)}"
+        yield f"plugin {shorten_path(hook.plugin_root)}"
 
 
 def _describe_state(entry: HookRegistryEntry) -> str:
@@ -269,7 +261,7 @@ def _make_rows(
     if isinstance(hook, CommandHook):
         more = f"{', warm' if hook.warm else ''}{', async' if hook.background else ''}"
     kind = f"  {hook.type}{more}, {duration(hook.timeout)}"
-    place = shown_place(entry.file, entry.line)
+    place = shorten_place(entry.file, entry.line)
     yield (kind, "faint"), (hook.source.value, "faint"), (place, "faint")
     details = ", ".join(_describe(hook))
     if hook.dialect_event or details:
@@ -282,7 +274,7 @@ def _make_rows(
     elif isinstance(hook, CommandHook) and hook.start is not None and hook.start.from_copy:
         yield ("  runs from its reviewed copy", "faint"), "", ""
     if switch is not None:
-        place = shown_place(switch.file, switch.line)
+        place = shorten_place(switch.file, switch.line)
         yield ("  disabled by", "faint"), (switch.source.value, "faint"), (place, "faint")
     if outcome is not None:
         from datetime import UTC, datetime

@@ -11,7 +11,7 @@ from typing import Any
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, flag, repeat_options
-from hookline.cli.screen import Screen, count, shown_path, shown_place
+from hookline.cli.screen import Screen, count, shorten_path, shorten_place
 from hookline.migrate.plan import (
     Destination,
     Kind,
@@ -50,13 +50,13 @@ def run(options: Options, screen: Screen) -> int:
     """Show the migration, and with ``--write`` carry it out."""
     places = find_places(os.path.abspath(options.cwd or os.getcwd()))
     plan = make_plan(_find_sources(options, places), places)
-    written = _write_plan(plan) if options.write else None
+    updates = _write_plan(plan) if options.write else None
     # The command that writes what is shown.
     words = ["hookline", "migrate", "--write"]
     words += ["--only", options.only] if options.only else []
     again = shlex.join([*words, *repeat_options(options)])
     if options.json:
-        screen.document(_make_document(plan, written, again))
+        screen.document(_make_document(plan, updates, again))
         return 0
     if not plan.sources:
         screen.line("there are no settings of Gemini CLI or LLxprt Code to migrate here")
@@ -65,7 +65,7 @@ def run(options: Options, screen: Screen) -> int:
         screen.line("or start anew: ", ("hookline init", "name"))
         return 0
     _show_plan(screen, plan)
-    _show_outcome(screen, plan, written, again)
+    _show_outcome(screen, plan, updates, again)
     return 0
 
 
@@ -77,22 +77,22 @@ def _find_sources(options: Options, places: Places) -> list[Source]:
 
 
 def _write_plan(plan: Plan) -> list[Updated]:
-    written: list[Updated] = []
+    updates: list[Updated] = []
     for target in plan.targets:
         if not target.new and not target.disabled:
-            written.append(Updated(file=target.file, created=False, changed=False))
+            updates.append(Updated(file=target.file, created=False, changed=False))
             continue
 
         def choose(value: Mapping[str, Any], target: Destination = target) -> Mapping[str, Any]:
             return additions(value, target.moves, target.disabled)[0]
 
         try:
-            written.append(add_to_settings(target.file, choose))
+            updates.append(add_to_settings(target.file, choose))
         except SettingsFileError as error:
-            done = [each.file for each in written if each.changed]
-            before = f" ({', '.join(done)} was written before)" if done else ""
+            files = [each.file for each in updates if each.changed]
+            before = f" ({', '.join(files)} was written before)" if files else ""
             raise CommandError(f"{error}{before}") from None
-    return written
+    return updates
 
 
 def _show_plan(screen: Screen, plan: Plan) -> None:
@@ -102,7 +102,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             if source.target != target.file:
                 continue
             moves = [move for move in target.moves if move.file == source.file]
-            files = shown_path(source.file), shown_path(target.file)
+            files = shorten_path(source.file), shorten_path(target.file)
             screen.line((files[0], "title"), " → ", (files[1], "title"))
             if not moves:
                 screen.line(("no hook can be migrated", "faint"), indent=2)
@@ -126,7 +126,7 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
             continue
         screen.line((title, role))
         for finding in findings:
-            place = shown_place(finding.file, finding.line)
+            place = shorten_place(finding.file, finding.line)
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             screen.line((place, "faint"), indent=2)
             screen.line(f"{finding.message}{remedy}", indent=4)
@@ -134,31 +134,31 @@ def _show_plan(screen: Screen, plan: Plan) -> None:
 
 
 def _show_outcome(
-    screen: Screen, plan: Plan, written: Sequence[Updated] | None, again: str
+    screen: Screen, plan: Plan, updates: Sequence[Updated] | None, again: str
 ) -> None:
     new = sum(len(target.new) for target in plan.targets)
-    known = len(plan.moves) - new
-    parts = [f"{count(new, 'hook')} to add" if written is None else f"{count(new, 'hook')} added"]
-    parts += [f"{known} already there"] if known else []
+    old = len(plan.moves) - new
+    parts = [f"{count(new, 'hook')} to add" if updates is None else f"{count(new, 'hook')} added"]
+    parts += [f"{old} already there"] if old else []
     refused = sum(1 for finding in plan.findings if finding.kind is Kind.REFUSED)
     parts += [f"{refused} refused"] if refused else []
     screen.line(", ".join(parts))
-    for update in written or ():
+    for update in updates or ():
         if update.changed:
             verb = "made" if update.created else "changed"
-            backup = f"; as it was: {shown_path(update.backup)}" if update.backup else ""
-            screen.line((verb, "good"), f" {shown_path(update.file)}{backup}")
-    if written is None and any(target.new or target.disabled for target in plan.targets):
+            backup = f"; as it was: {shorten_path(update.backup)}" if update.backup else ""
+            screen.line((verb, "good"), f" {shorten_path(update.file)}{backup}")
+    if updates is None and any(target.new or target.disabled for target in plan.targets):
         screen.line("nothing was written; to do so: ", (again, "name"))
     elif plan.moves:
         screen.line("next: ", (_NEXT[0], "name"), ", then ", (_NEXT[1], "name"))
 
 
-def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) -> dict[str, Any]:
+def _make_document(plan: Plan, updated: Sequence[Updated] | None, again: str) -> dict[str, Any]:
     """Return the document of ``migrate --json``."""
-    updates = {update.file: update for update in written or ()}
+    updates = {update.file: update for update in updated or ()}
     return {
-        "written": written is not None,
+        "written": updated is not None,
         "sources": plan.sources,
         "hooks": [
             {
@@ -185,5 +185,5 @@ def _make_document(plan: Plan, written: Sequence[Updated] | None, again: str) ->
             }
             for target in plan.targets
         ],
-        "next": list(_NEXT) if written is not None else [again, *_NEXT],
+        "next": list(_NEXT) if updated is not None else [again, *_NEXT],
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 import msgspec
 
 from hookline.cli.failures import CommandError, report_unwritten
-from hookline.cli.screen import Screen, shown_path
+from hookline.cli.screen import Screen, shorten_path
 from hookline.errors import UnknownEventError
 from hookline.wire.events import EventName, HookEventName
 
@@ -167,10 +167,10 @@ def repeat_options(options: Options) -> list[str]:
 
 def explain_unread(files: Sequence[str]) -> str:
     """How to read Claude Code's settings that were found and left out."""
-    named = ", ".join(map(shown_path, files))
+    paths = ", ".join(map(shorten_path, files))
     are, them = ("is", "it") if len(files) == 1 else ("are", "them")
     how = f'pass --claude, or write "claude": true into your settings, to read {them}'
-    return f"{named} {are} not read; {how}"
+    return f"{paths} {are} not read; {how}"
 
 
 class Verb(Protocol):
@@ -219,14 +219,14 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
     Every option must be known and spelt out, with a value behind each that takes one, and at most
     one argument besides.
     """
-    named = {option.name: option for option in table}
+    by_name = {option.name: option for option in table}
     argument = next((option for option in table if option.is_argument), None)
-    found = {option.key: option.default for option in table}
-    given: dict[str, str] = {}
+    values = {option.key: option.default for option in table}
+    present: dict[str, str] = {}
     rest = iter(arguments)
     for word in rest:
-        option = named.get(word) if word.startswith("-") else argument
-        if option is None or (option.is_argument and (option.count or option.name in given)):
+        option = by_name.get(word) if word.startswith("-") else argument
+        if option is None or (option.is_argument and (option.count or option.name in present)):
             return None
         value: Any = option.means
         if option.is_argument:
@@ -241,13 +241,13 @@ def read_quickly(table: Sequence[Option], arguments: Sequence[str]) -> Options |
         if option.choices and value not in option.choices:
             return None
         group = option.one_of or option.name
-        if given.setdefault(group, option.name) != option.name:
+        if present.setdefault(group, option.name) != option.name:
             return None
-        found[option.key] = [*(found[option.key] or ()), value] if option.again else value
+        values[option.key] = [*(values[option.key] or ()), value] if option.again else value
     must = [option for option in table if option.required or option.is_argument]
-    if any(not option.count and option.name not in given for option in must):
+    if any(not option.count and option.name not in present for option in must):
         return None
-    return Options(**found)
+    return Options(**values)
 
 
 def explain_unknown_event(error: UnknownEventError) -> str:
@@ -255,9 +255,9 @@ def explain_unknown_event(error: UnknownEventError) -> str:
     from hookline._support.nearest import nearest
     from hookline.dialects import list_event_names
 
-    found = nearest(str(error.name), dict.fromkeys(list_event_names()))
-    if found:
-        return str(UnknownEventError(error.name, found))
+    suggestions = nearest(str(error.name), dict.fromkeys(list_event_names()))
+    if suggestions:
+        return str(UnknownEventError(error.name, suggestions))
     return f"{error}; the events are {', '.join(HookEventName)}, and Claude Code's (PreToolUse, …)"
 
 
@@ -299,14 +299,17 @@ def make_parser(name: str, verb: Verb, summary: str) -> "argparse.ArgumentParser
 
             from hookline._support.nearest import did_you_mean, nearest
 
-            known = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
+            helps = {option.name: option.help for option in (_HELP, *verb.OPTIONS, *COMMON)}
             for word in takewhile(lambda word: word != "--", args or ()):
-                given = word.partition("=")[0]
+                flag_name = word.partition("=")[0]
                 # One with a blank in it is an argument.
-                if given.startswith("--") and given not in known and " " not in given:
-                    names = [name for name, help in known.items() if help is not None]
-                    hint = did_you_mean(nearest(given, names)) or f"`{self.prog} --help` lists them"
-                    raise CommandError(f"{self.prog} has no option {given}; {hint}")
+                if flag_name.startswith("--") and flag_name not in helps and " " not in flag_name:
+                    names = [name for name, help in helps.items() if help is not None]
+                    hint = (
+                        did_you_mean(nearest(flag_name, names))
+                        or f"`{self.prog} --help` lists them"
+                    )
+                    raise CommandError(f"{self.prog} has no option {flag_name}; {hint}")
             return super().parse_known_args(args, namespace)
 
     parser = Parser(prog=f"hookline {name}", allow_abbrev=False)

@@ -26,11 +26,11 @@ def run(options: Options, screen: Screen) -> int:
     """Print the schema: in lines for people and for files, on one line with ``--json``."""
     from hookline.settings.schema import write_schema
 
-    found = _find_schema(*options.what)
+    schema = _find_schema(*options.what)
     if options.json:
-        screen.document(found)
+        screen.document(schema)
     else:
-        print(write_schema(found), end="")
+        print(write_schema(schema), end="")
     return 0
 
 

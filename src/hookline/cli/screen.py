@@ -82,8 +82,8 @@ class Screen:
     def quote(self, *spans: Span, indent: int = 4) -> None:
         """A line of a file or a command; where it has to be wrapped, that is marked."""
         mark = _WRAPPED if self._out.can_encode(_WRAPPED) else ">"
-        shown = self._out.encode(spans)
-        self._out.write(fit_line(shown, indent=indent, width=self.width, mark=mark))
+        encoded = self._out.encode(spans)
+        self._out.write(fit_line(encoded, indent=indent, width=self.width, mark=mark))
 
     def command(self, command: str, *, indent: int = 2) -> None:
         """A command to copy; on a terminal a long one goes on behind a backslash."""
@@ -92,13 +92,13 @@ class Screen:
 
     def raw_line(self, text: str) -> None:
         """A line for a program to read: neither wrapped nor styled."""
-        (shown,) = self._out.encode([printable(text)])
-        self._out.use(lambda stream: stream.write(f"{shown}\n"))
+        (encoded,) = self._out.encode([printable(text)])
+        self._out.use(lambda stream: stream.write(f"{encoded}\n"))
 
     def table(self, rows: Sequence[Row], columns: Sequence[Column], *, indent: int = 2) -> None:
         """Rows whose cells stand below each other; the last column, which wraps, is not named."""
-        shown = [self._out.encode(row) for row in rows]
-        self._out.write(fit_table(shown, columns, indent=indent, width=self.width))
+        encoded = [self._out.encode(row) for row in rows]
+        self._out.write(fit_table(encoded, columns, indent=indent, width=self.width))
 
     def note(self, *spans: Span) -> None:
         """A line on stderr, below everything that was shown before it."""
@@ -220,7 +220,7 @@ def terminal_width(stream: TextIO | None) -> int:
 
 def printable(text: str) -> str:
     """The text with control and invisible characters written out, lone surrogates too."""
-    return escape_unseen(text.translate(_BLANKS), spell, kept="\n")
+    return escape_unseen(text.translate(_BLANKS), spell, exceptions="\n")
 
 
 def duration(milliseconds: float) -> str:
@@ -231,7 +231,7 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds >= 1 else f"{milliseconds:.1f} ms"
 
 
-def shown_path(path: str) -> str:
+def shorten_path(path: str) -> str:
     """The path from here if it is below, else from ``~`` if it is below that, else whole."""
     for start, sign in ((os.getcwd(), ""), (os.path.expanduser("~"), f"~{os.sep}")):
         below = os.path.join(start, "")
@@ -240,9 +240,9 @@ def shown_path(path: str) -> str:
     return path
 
 
-def shown_place(file: str | None, line: int | None) -> str:
+def shorten_place(file: str | None, line: int | None) -> str:
     """``file:line``, as short as can be."""
-    return "" if file is None else f"{shown_path(file)}:{line}"
+    return "" if file is None else f"{shorten_path(file)}:{line}"
 
 
 def width_of(text: str) -> int:
@@ -255,6 +255,17 @@ def width_of(text: str) -> int:
         0 if category(c) in ("Mn", "Me", "Cf") else 2 if east_asian_width(c) in "WF" else 1
         for c in text
     )
+
+
+def measure_columns(rows: Iterable[Row]) -> list[int]:
+    """How wide each column of a table is, without the gap behind it."""
+    columns = zip(*rows, strict=True)
+    return [max(width_of(_make_piece(cell)[0]) for cell in column) for column in columns]
+
+
+def measure_table(rows: Iterable[Row]) -> int:
+    """How wide a table is, with the gap behind each column."""
+    return sum(width + GAP for width in measure_columns(rows))
 
 
 def head(text: str, width: int) -> str:
@@ -378,9 +389,9 @@ def _fit_columns(
     # As much is taken off as is needed, and can be.
     over = sum(widths) - beside
     for index, (size, bound) in enumerate(zip(widths, narrow, strict=True)):
-        taken = max(0, min(over, size - bound))
-        widths[index] -= taken
-        over -= taken
+        excess = max(0, min(over, size - bound))
+        widths[index] -= excess
+        over -= excess
     return widths
 
 

@@ -153,7 +153,7 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
         screen.line((status.worker, "name"), f"  {count(status.hooks, 'hook')}")
         state = f"{status.state}, {count(status.reconnects, 'reconnection')}"
         now = f"{status.running} running, {status.waiting} waiting"
-        done = f"{status.received} received, {status.answered} answered"
+        totals = f"{status.received} received, {status.answered} answered"
         latency = (f"{name} {duration(value)}" for name, value in status.latency_ms.items())
         refused = (f"{code} {number}" for code, number in sorted(status.refused.items()))
         failed = (f"{code} {number}" for code, number in sorted(status.failed.items()))
@@ -163,7 +163,7 @@ def _show_statistics(options: Options, screen: Screen, bus: "NatsMessageBus") ->
             ("settings refused:", "care", status.refused_settings),
             ("state:", "faint", state),
             ("now:", "faint", now),
-            ("in all:", "faint", f"{done}, {status.handed_back} handed back"),
+            ("in all:", "faint", f"{totals}, {status.handed_back} handed back"),
             ("latency:", "faint", ", ".join(latency)),
             ("refused:", "care", ", ".join(refused)),
             ("failed:", "care", ", ".join(failed)),

@@ -55,20 +55,20 @@ def take_what_matters(text: str) -> Excerpt:
     """Return why a hook failed: the exception with the hook's own last frame, or the last lines."""
     lines = text.split("\n")
     trace = _find_python_trace(lines) or _find_node_trace(lines)
-    shown = trace or lines[-_LAST_LINES:]
-    return Excerpt([*map(_shorten, shown)], len(lines) - len(shown), bool(trace))
+    excerpt = trace or lines[-_LAST_LINES:]
+    return Excerpt([*map(_shorten, excerpt)], len(lines) - len(excerpt), bool(trace))
 
 
 def cut_failure(error: str, *, rest: str = "--json has them all") -> str:
     """Return the failure with its stderr shortened to what matters; ``rest`` says where to find all
     of it."""
-    found = _ENDED.fullmatch(error)
-    if found is None:
+    match = _ENDED.fullmatch(error)
+    if match is None:
         return error
-    lines, left_out, is_trace = take_what_matters(found[2])
+    lines, left_out, is_trace = take_what_matters(match[2])
     between = ": " if is_trace or not left_out else "; its stderr ends with\n"
-    shown = found[1] + between + "\n".join(lines)
-    return f"{shown}\n{describe_left_out(left_out, rest=rest)}" if left_out else shown
+    text = match[1] + between + "\n".join(lines)
+    return f"{text}\n{describe_left_out(left_out, rest=rest)}" if left_out else text
 
 
 def describe_left_out(number: int, *, rest: str = "--json has them all") -> str:
@@ -79,9 +79,9 @@ def describe_left_out(number: int, *, rest: str = "--json has them all") -> str:
 def shorten_reason(text: str) -> str:
     """Return the first few lines of a reason, to be shown beside its hook."""
     lines = text.split("\n")
-    shown = "\n".join(map(_shorten, lines[:_LAST_LINES]))
+    excerpt = "\n".join(map(_shorten, lines[:_LAST_LINES]))
     over = len(lines) - _LAST_LINES
-    return f"{shown}\n{describe_left_out(over)}" if over > 0 else shown
+    return f"{excerpt}\n{describe_left_out(over)}" if over > 0 else excerpt
 
 
 def _shorten(line: str) -> str:

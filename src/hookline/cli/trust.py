@@ -14,7 +14,7 @@ import msgspec
 
 from hookline.cli.failures import CHECK_HINT, CommandError, tell_problems
 from hookline.cli.options import SOURCES, Option, Options, explain_unread, find_sources, flag
-from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shown_path
+from hookline.cli.screen import DIFF_ROLES, Screen, count, diff, shorten_path
 from hookline.engine.project import Project
 from hookline.hooktests.cases import HookTestError, brings_code, find_test_files
 from hookline.trust.form import CHANGES
@@ -78,10 +78,10 @@ def run(options: Options, screen: Screen) -> int:
     if options.digest is not None and (answer := _answer_digest(options, screen, now)) is not None:
         return answer
     stores = TrustStore.all()
-    kept = _read_kept(stores, project_dir, screen)
-    known = None if kept is None else kept.review
-    changes = known.changes_of(now) if known is not None else [*_list_unreviewed(now)]
-    if kept is not None and (damage := kept.find_damage(kept.review.files)) is not None:
+    record = _read_record(stores, project_dir, screen)
+    former = None if record is None else record.review
+    changes = former.changes_of(now) if former is not None else [*_list_unreviewed(now)]
+    if record is not None and (damage := record.find_damage(record.review.files)) is not None:
         changes.append(damage)
     if not changes:
         # Those of a project whose review cannot be read.
@@ -95,18 +95,18 @@ def run(options: Options, screen: Screen) -> int:
     if options.yes and changes and not options.check:
         _refuse_broken(broken)
     if options.json:
-        return _answer_in_json(options, screen, stores, draft, kept, changes)
+        return _answer_in_json(options, screen, stores, draft, record, changes)
     if not changes:
-        return _tell_unchanged(screen, project, now, known, is_broken=is_broken)
+        return _tell_unchanged(screen, project, now, former, is_broken=is_broken)
     if options.check:
         screen.line((now.project, "name"), f": {count(len(changes), 'thing')} to review")
         for change in changes:
             screen.quote(change)
         screen.line("`hookline trust` shows them, and asks")
         return 1
-    _show(screen, draft, kept, changes)
+    _show(screen, draft, record, changes)
     _refuse_broken(broken)
-    refused = _ask(options, screen, now, known)
+    refused = _ask(options, screen, now, former)
     if refused is None:
         return 1
     folder = _record(stores, draft, refused)
@@ -125,16 +125,16 @@ def run(options: Options, screen: Screen) -> int:
 def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     """Print or compare the digest; None if it is the one that was given, and is to be trusted."""
     digest = now.digest()
-    given = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
-    if not given and (options.yes or options.check):
+    expected = "" if options.digest == _PRINT else options.digest.removeprefix("sha256:").lower()
+    if not expected and (options.yes or options.check):
         raise CommandError("--digest needs the digest behind it here: --digest sha256:…")
-    if not given:
+    if not expected:
         if options.json:
             screen.document({"project": now.project, "digest": digest})
         else:
             screen.raw_line(digest)
         return 0
-    is_same = digest == f"sha256:{given}"
+    is_same = digest == f"sha256:{expected}"
     if options.yes and is_same and not options.check:
         return None
     if options.json:
@@ -147,19 +147,19 @@ def _answer_digest(options: Options, screen: Screen, now: Review) -> int | None:
     return 0 if is_same else 1
 
 
-def _read_kept(
+def _read_record(
     stores: Sequence[TrustStore], project: str, screen: Screen | None
 ) -> ReviewRecord | None:
     """Read the review in force, and explain what keeps one from being read."""
     for store in stores:
         try:
-            kept = store.read(project)
+            record = store.read(project)
         except TrustError as error:
             if screen is not None:
                 screen.warning(str(error))
             continue
-        if kept is not None:
-            return kept
+        if record is not None:
+            return record
     return None
 
 
@@ -167,23 +167,23 @@ def _record(
     stores: Sequence[TrustStore], draft: ReviewDraft, refused: Sequence[ReviewedHook]
 ) -> str:
     """Write a review where the environment leads; those in other places stay in force."""
-    return shown_path(stores[0].write(leave_out(draft, refused)))
+    return shorten_path(stores[0].write(leave_out(draft, refused)))
 
 
 def _ask(
-    options: Options, screen: Screen, now: Review, known: Review | None
+    options: Options, screen: Screen, now: Review, former: Review | None
 ) -> list[ReviewedHook] | None:
     """Ask about the review, then about each open hook; return the open hooks that were refused,
     None if nothing is to be recorded."""
-    refused = find_refused(now, known, set(options.accept_open or ()))
-    _sum_up(screen, now, known)
+    refused = find_refused(now, former, set(options.accept_open or ()))
+    _sum_up(screen, now, former)
     if not options.yes and not _agrees(screen, "Let these hooks run as they are shown here?"):
         screen.line("not trusted: these hooks do not run")
         return None
     if not options.yes:
         refused = [hook for hook in refused if not _agrees(screen, _word_question(hook))]
     # An open guard that is refused must not take the one away that it would replace.
-    before = [] if known is None else known.get_guards()
+    before = [] if former is None else former.get_guards()
     for hook in refused:
         if any(guard.has_same_place(hook.entry) for guard in before):
             screen.warning(
@@ -199,7 +199,7 @@ def _word_question(hook: ReviewedHook) -> str:
     return f"Let {guard}{hook.name!r} run, though what it starts can change without a review?"
 
 
-def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
+def _sum_up(screen: Screen, now: Review, former: Review | None) -> None:
     """Say in the last lines before the question what a yes means."""
     guards = [hook for hook in now.hooks if hook.is_guard]
     opened = [hook for hook in now.hooks if hook.why_open]
@@ -207,7 +207,7 @@ def _sum_up(screen: Screen, now: Review, known: Review | None) -> None:
     parts = [count(len(guards), "guard")] if guards else []
     parts += [count(others, "other hook" if guards else "hook")] if others else []
     screen.line(("to trust: ", "title"), ", ".join(parts) or "no hooks", f" of {now.project}")
-    for guard in [] if known is None else known.get_guards():
+    for guard in [] if former is None else former.get_guards():
         if not any(guard.has_same_place(hook.entry) for hook in now.hooks):
             screen.line(("removed: ", "bad"), f"{guard.name}, which guards no more", indent=2)
     for hook in opened:
@@ -244,16 +244,16 @@ def _run_tests(options: Options, screen: Screen, now: Review, where: str) -> Non
 
 
 def _tell_unchanged(
-    screen: Screen, project: Project, now: Review, known: Review | None, *, is_broken: bool
+    screen: Screen, project: Project, now: Review, former: Review | None, *, is_broken: bool
 ) -> int:
-    if known is None:
+    if former is None:
         screen.line("there are no hooks in the settings of ", (now.project, "name"))
         screen.line(CHECK_HINT if is_broken else "`hookline init` makes a first one")
         if files := project.find_unread():
             screen.line((explain_unread(files), "faint"))
         return 0
     screen.line((now.project, "name"), f": {count(len(now.hooks), 'hook')}")
-    screen.line(f"trusted on {known.trusted_at}; nothing has changed since")
+    screen.line(f"trusted on {former.trusted_at}; nothing has changed since")
     _show_open(screen, now.hooks)
     return 0
 
@@ -263,20 +263,20 @@ def _answer_in_json(
     screen: Screen,
     stores: Sequence[TrustStore],
     draft: ReviewDraft,
-    kept: ReviewRecord | None,
+    record: ReviewRecord | None,
     changes: list[str],
 ) -> int:
-    now, known = draft.review, None if kept is None else kept.review
-    refused = find_refused(now, known, set(options.accept_open or ()))
-    is_kept = known is not None and any(
-        guard.has_same_place(hook.entry) for guard in known.get_guards() for hook in refused
+    now, former = draft.review, None if record is None else record.review
+    refused = find_refused(now, former, set(options.accept_open or ()))
+    is_kept = former is not None and any(
+        guard.has_same_place(hook.entry) for guard in former.get_guards() for hook in refused
     )
     if options.yes and changes and not options.check and not is_kept:
         _record(stores, draft, refused)
-        kept = _read_kept(stores, now.project, None)
-        assert kept is not None
-        known, changes = kept.review, kept.review.changes_of(now)
-    before = {} if known is None else known.files
+        record = _read_record(stores, now.project, None)
+        assert record is not None
+        former, changes = record.review, record.review.changes_of(now)
+    before = {} if former is None else former.files
     hooks: list[dict[str, Any]] = [
         {
             **hook.entry,
@@ -292,7 +292,7 @@ def _answer_in_json(
         {
             "project": now.project,
             "trusted": not changes and bool(now.hooks),
-            "trusted_at": None if known is None else known.trusted_at,
+            "trusted_at": None if former is None else former.trusted_at,
             "digest": now.digest(),
             "to_review": changes,
             "hooks": hooks,
@@ -320,17 +320,17 @@ def _refuse_broken(places: Sequence[str]) -> None:
 
 def _find_tests(project: str, screen: Screen) -> list[str]:
     """Return the hook tests that bring code: it is reviewed with the project."""
-    found = []
+    tests = []
     try:
         for file in find_test_files(project):
             try:
                 if brings_code(file):
-                    found.append(file)
+                    tests.append(file)
             except HookTestError as error:
                 screen.warning(str(error))
     except HookTestError as error:
         screen.warning(str(error))
-    return found
+    return tests
 
 
 def _list_unreviewed(now: Review) -> Iterator[str]:
@@ -367,14 +367,14 @@ def refuse_settings(options: Options) -> None:
 
 
 def _show(
-    screen: Screen, draft: ReviewDraft, kept: ReviewRecord | None, changes: Sequence[str]
+    screen: Screen, draft: ReviewDraft, record: ReviewRecord | None, changes: Sequence[str]
 ) -> None:
     """Show the hooks and what they name; beside what was trusted before, the differences."""
     now = draft.review
     hooks, files = count(len(now.hooks), "hook"), count(len(now.files), "file")
     screen.line((now.project, "title"), f"  {hooks}, {files}")
     screen.line()
-    if kept is None:
+    if record is None:
         for hook in now.hooks:
             matcher = hook.entry.get("matcher", "")
             screen.line((hook.event, "name"), (f"  {matcher}", "matcher"))
@@ -389,7 +389,7 @@ def _show(
                 screen.quote(line)
         screen.line()
     else:
-        _show_changes(screen, draft, kept, changes)
+        _show_changes(screen, draft, record, changes)
     hints = dict.fromkeys(hint for hook in now.hooks for hint in hook.hints)
     for hint in hints:
         screen.line((f"look at: {hint}", "care"))
@@ -399,18 +399,18 @@ def _show(
 
 
 def _show_changes(
-    screen: Screen, draft: ReviewDraft, kept: ReviewRecord, changes: Sequence[str]
+    screen: Screen, draft: ReviewDraft, record: ReviewRecord, changes: Sequence[str]
 ) -> None:
     """Show what differs from the copy of the last review: entries and lines."""
-    now, known = draft.review, kept.review
-    screen.line(f"changed since it was trusted on {known.trusted_at}:", indent=2)
+    now, former = draft.review, record.review
+    screen.line(f"changed since it was trusted on {former.trusted_at}:", indent=2)
     for change in changes:
         screen.quote(change)
     screen.line()
-    _show_entries(screen, known, now)
-    _show_diff(screen, _describe_project(known), _describe_project(now))
-    for name in sorted({**known.files, **now.files}):
-        before, after = known.files.get(name), now.files.get(name)
+    _show_entries(screen, former, now)
+    _show_diff(screen, _describe_project(former), _describe_project(now))
+    for name in sorted({**former.files, **now.files}):
+        before, after = former.files.get(name), now.files.get(name)
         if before == after:
             continue
         word = "new" if before is None else "leaves" if after is None else ""
@@ -418,7 +418,7 @@ def _show_changes(
             word = "can be executed now" if after.executable else "cannot be executed any more"
         screen.line((name, "name"), (f"  {word}" if word else "", "care"))
         try:
-            old = b"" if before is None or before.kind != "file" else kept.read_copy(name)
+            old = b"" if before is None or before.kind != "file" else record.read_copy(name)
         except TrustError as error:
             screen.warning(str(error))
             old = b""
@@ -429,9 +429,9 @@ def _show_changes(
         )
 
 
-def _show_entries(screen: Screen, known: Review, now: Review) -> None:
+def _show_entries(screen: Screen, former: Review, now: Review) -> None:
     """Show the entries that are new, that leave and that differ, hook by hook."""
-    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *known.hooks))
+    keys = dict.fromkeys((hook.event, hook.name) for hook in (*now.hooks, *former.hooks))
     for event, name in keys:
         before, after = (
             [
@@ -440,7 +440,7 @@ def _show_entries(screen: Screen, known: Review, now: Review) -> None:
                 if (hook.event, hook.name) == (event, name)
                 for line in (f"matcher: {hook.entry.get('matcher', '*')}", *_describe_hook(hook))
             ]
-            for reviewed in (known, now)
+            for reviewed in (former, now)
         )
         if before == after:
             continue
@@ -510,17 +510,17 @@ def _describe_hook(hook: ReviewedHook) -> list[str]:
         command = "\n".join([f"sends the event to {entry['url']}", *headers])
         if entry.get("allowed_env"):
             command += f"\nits headers may name {', '.join(entry['allowed_env'])}"
-    shown = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
-    shown |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
-    named = {"condition": "if", "background": "async", "plugin_root": "plugin"}
-    named |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
-    more = {name: value for name, value in entry.items() if name not in shown}
+    covered_keys = {"event", "matcher", "command", "args", "env", "prompt", "url", "headers"}
+    covered_keys |= {"allowed_env", "type", *(["name"] if entry.get("name") == command else [])}
+    labels = {"condition": "if", "background": "async", "plugin_root": "plugin"}
+    labels |= {"dialect_event": "event in Claude Code", "continue_on_block": "continueOnBlock"}
+    more = {name: value for name, value in entry.items() if name not in covered_keys}
     if not hook.enabled:
         more["disabled"] = "by the project"
     return [
         *command.splitlines(),
         *(f"{name}={value}" for name, value in entry.get("env", {}).items()),
-        *(f"{named.get(name, name)}: {value}" for name, value in more.items()),
+        *(f"{labels.get(name, name)}: {value}" for name, value in more.items()),
         *_describe_start(hook),
     ]
 

@@ -20,8 +20,8 @@ def run(options: Options, screen: Screen) -> int:
     refuse_settings(options)
     if options.stale:
         return _forget_stale(options, screen)
-    found = Project.load(options.cwd, **find_sources(options))
-    project = os.path.realpath(found.project_dir)
+    loaded = Project.load(options.cwd, **find_sources(options))
+    project = os.path.realpath(loaded.project_dir)
     forgotten = [store.forget(project) for store in TrustStore.all()]
     was_trusted = any(forgotten)
     if options.json:
@@ -35,16 +35,16 @@ def run(options: Options, screen: Screen) -> int:
 
 
 def _forget_stale(options: Options, screen: Screen) -> int:
-    gone: dict[str, None] = {}
+    projects: dict[str, None] = {}
     for store in TrustStore.all():
         for project in [*store.list_projects()]:
             if not os.path.isdir(project):
                 store.forget(project)
-                gone[project] = None
+                projects[project] = None
     if options.json:
-        screen.document({"forgotten": list(gone)})
+        screen.document({"forgotten": list(projects)})
         return 0
-    for project in gone:
+    for project in projects:
         screen.line((project, "name"), " is gone; its review is forgotten")
-    screen.line(f"{count(len(gone), 'review')} forgotten")
+    screen.line(f"{count(len(projects), 'review')} forgotten")
     return 0

@@ -160,9 +160,6 @@ class ForeignDialect(Dialect, Protocol):
     # ``hookline.agent`` fires and other agents fire as far as they know of them.
     fired_by_all: frozenset[str]
     fired_by_some: frozenset[str]
-    # The settings keys that switch all its hooks off, and all but the system's.
-    off_key: str
-    only_managed_key: str
 
     @property
     def hook_keys(self) -> frozenset[str]:
@@ -188,7 +185,7 @@ class ForeignDialect(Dialect, Protocol):
         self,
         layers: "Iterable[Layer]",
         *,
-        given: "Mapping[str, ToolAlias] | None",
+        of_code: "Mapping[str, ToolAlias] | None",
         of_project: Mapping[str, Mapping[str, Any]],
     ) -> "tuple[dict[str, ToolAlias], list[Problem]]":
         """Return what the host's tools are in this dialect, as code and layers declare them, and

@@ -42,8 +42,11 @@ def compile_matcher(text: str | None, *, search: bool) -> tuple[Match, Problem |
     try:
         test = compile_expression(text, whole=not search)
     except ValueError as error:
-        message, done = f"{text!r} is not a regular expression ({error})", "it must equal the name"
-        problem = Problem(kind="bad-matcher", message=message, consequence=done)
+        message, consequence = (
+            f"{text!r} is not a regular expression ({error})",
+            "it must equal the name",
+        )
+        problem = Problem(kind="bad-matcher", message=message, consequence=consequence)
         return lambda name: name == text, problem
     return test if search else lambda name: name == text or test(name), None
 

@@ -20,7 +20,7 @@ from hookline.dialects.stdout import (
     BLOCKS,
     REMEDY,
     HookAnswer,
-    Said,
+    StdoutContent,
     parse_stdout,
     parse_strictly,
 )
@@ -152,21 +152,21 @@ class NativeDialect:
         event = document.event
         strictness = partial(_weigh_object, event)
         if exit_code == 0:
-            said = parse_strictly(stdout) if strict else parse_stdout(stdout, strictness)
-            return _make_answer(event, said, strict=strict)
+            content = parse_strictly(stdout) if strict else parse_stdout(stdout, strictness)
+            return _make_answer(event, content, strict=strict)
         # A text may be the reason of a block; nothing else on stdout counts here.
         is_read = stdout.startswith("{") or (exit_code == 2 and not stderr)
-        said = parse_stdout(stdout, strictness) if is_read else Said()
-        fields = said.object or {}
+        content = parse_stdout(stdout, strictness) if is_read else StdoutContent()
+        fields = content.object or {}
         if exit_code != 2:
             error = f"exited with code {exit_code}" + (f": {stderr}" if stderr else "")
             warnings = _describe_unread_answer(fields, f"a hook that exits with {exit_code} failed")
             return HookAnswer(success=False, failed="exit", error=error, warnings=warnings)
         reason: str | None = stderr
         if not reason:
-            reason = said.text
-            if said.object is not None:
-                output = create_hook_output(event, said.object)
+            reason = content.text
+            if content.object is not None:
+                output = create_hook_output(event, content.object)
                 reason = output.reason or output.stop_reason
         # Do not warn about fields that say the same as the exit code.
         unread = {
@@ -195,7 +195,9 @@ class NativeDialect:
         strict: bool = False,
     ) -> HookAnswer:
         """Read the mapping as the output."""
-        return _make_answer(document.event, Said(object=codec.copy(dict(value))), strict=strict)
+        return _make_answer(
+            document.event, StdoutContent(object=codec.copy(dict(value))), strict=strict
+        )
 
     def refuse(
         self,
@@ -231,20 +233,20 @@ class _Remarks(NamedTuple):
         self.faults.extend(unread.slips)
 
 
-def _make_answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
-    if said.garbled is not None:
+def _make_answer(event: EventName, content: StdoutContent, *, strict: bool) -> HookAnswer:
+    if content.garbled is not None:
         return HookAnswer(
-            success=False, failed="malformed", error=f"its answer {said.garbled}; {REMEDY}"
+            success=False, failed="malformed", error=f"its answer {content.garbled}; {REMEDY}"
         )
     output: dict[str, Any] | None = None
     output_format: Literal["json", "text"] | None = None
-    remarks = _Remarks([*said.warnings], [])
-    if said.object is not None:
-        output, output_format = _clean_output(event, said.object, remarks), "json"
+    remarks = _Remarks([*content.warnings], [])
+    if content.object is not None:
+        output, output_format = _clean_output(event, content.object, remarks), "json"
         if strict and event is HookEventName.BEFORE_TOOL:
             output = _keep_stricter_word(output)
-    elif said.text is not None:
-        output, output_format = {"decision": "allow", "systemMessage": said.text}, "text"
+    elif content.text is not None:
+        output, output_format = {"decision": "allow", "systemMessage": content.text}, "text"
     if strict and remarks.faults:
         error = "its answer is not clear: " + "; ".join(remarks.faults)
         return HookAnswer(success=False, failed="malformed", error=error)
@@ -258,10 +260,10 @@ def _make_answer(event: EventName, said: Said, *, strict: bool) -> HookAnswer:
 
 def _describe_unread_answer(fields: Mapping[str, Any], why: str) -> tuple[str, ...]:
     """Describe an answer that is not read because of its hook's exit code."""
-    known = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
-    if not known:
+    names = [name for name in TOP_LEVEL_FIELDS if fields.get(name) is not None]
+    if not names:
         return ()
-    unread = f"its answer on stdout ({join_names(known)}) is not read: {why}"
+    unread = f"its answer on stdout ({join_names(names)}) is not read: {why}"
     return (f"{unread}; exit with 0 to have it read",)
 
 
@@ -327,8 +329,8 @@ def _remark_on_unknown(
     meaningless += unknown[MOST_COMPARED:]
     unread = describe_unread(meaningless, TOP_LEVEL_FIELDS, where=where)
     if len(unknown) == len(output):
-        known = ", ".join(TOP_LEVEL_FIELDS)
-        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {known}")
+        fields = ", ".join(TOP_LEVEL_FIELDS)
+        remarks.add(f"none of its fields ({join_names(unknown)}) is one of {fields}")
         unread = Unread(unread.slips, [])
     remarks.add_unread(unread)
     _refuse_many(len(unknown), remarks)
@@ -417,12 +419,12 @@ def _find_instead(event: EventName, name: str) -> str | None:
     """Say what to write in place of a field that the event does not read; None for a field that
     has no meaning anywhere."""
     own = SPECIFIC_FIELDS[event]
-    for known in own:
-        if find_slip(name, (known,)):
-            return f"write hookSpecificOutput.{known}"
+    for own_name in own:
+        if find_slip(name, (own_name,)):
+            return f"write hookSpecificOutput.{own_name}"
     for table in (_SAID_OTHERWISE_ON.get(event, {}), _SAID_OTHERWISE):
-        for known, instead in table.items():
-            if _strip_name(name) == _strip_name(known):
+        for own_name, instead in table.items():
+            if _strip_name(name) == _strip_name(own_name):
                 return instead
     readers = [
         other.value
@@ -438,12 +440,12 @@ def _strip_name(name: str) -> str:
 
 def _clean_word(fields: dict[str, Any], name: str, remarks: _Remarks) -> dict[str, Any]:
     word = fields.get(name)
-    meant = word.strip().lower() if isinstance(word, str) else None
-    if word is None or (meant == word and meant in DECISION_WORDS):
+    normal = word.strip().lower() if isinstance(word, str) else None
+    if word is None or (normal == word and normal in DECISION_WORDS):
         return fields
-    if meant in DECISION_WORDS:
-        remarks.warnings.append(f'{name} {word!r} counts as {meant}; write "{meant}"')
-        return {**fields, name: meant}
+    if normal in DECISION_WORDS:
+        remarks.warnings.append(f'{name} {word!r} counts as {normal}; write "{normal}"')
+        return {**fields, name: normal}
     words = ", ".join(sorted(DECISION_WORDS))
     remarks.add(f"{name} {word!r:.80} is not one of {words}")
     return fields

@@ -59,7 +59,7 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Said(msgspec.Struct, frozen=True):
+class StdoutContent(msgspec.Struct, frozen=True):
     """What a hook printed: an object, a text, or nothing that counts. ``garbled`` says why it
     cannot be read as an answer although it may be one."""
 
@@ -80,18 +80,20 @@ def trim(text: str) -> str:
     return text if end is None else text[: len(text) - end.end()]
 
 
-def parse_strictly(stdout: str) -> Said:
+def parse_strictly(stdout: str) -> StdoutContent:
     """Read the trimmed stdout of a hook that fails closed; never raises."""
     if "{" in stdout:
         value = read_whole_object(stdout)
-        return Said(garbled=value) if isinstance(value, str) else Said(object=value)
-    said = parse_stdout(stdout, lambda _: 0)
+        return (
+            StdoutContent(garbled=value) if isinstance(value, str) else StdoutContent(object=value)
+        )
+    content = parse_stdout(stdout, lambda _: 0)
     # A JSON string may hold an object with its braces escaped.
-    if said.object is not None or said.garbled is not None:
-        return Said(garbled="is a JSON string and not an object")
-    if said.text is None and "[" in stdout:
-        return Said(garbled="is a JSON array and not an object")
-    return said
+    if content.object is not None or content.garbled is not None:
+        return StdoutContent(garbled="is a JSON string and not an object")
+    if content.text is None and "[" in stdout:
+        return StdoutContent(garbled="is a JSON array and not an object")
+    return content
 
 
 def read_whole_object(text: str) -> dict[str, Any] | str:
@@ -158,19 +160,23 @@ def _describe_fault(text: str, error: ValueError) -> str:
     return f"{problem} ({_name_place(text, at)})"
 
 
-def parse_stdout(stdout: str, strictness: Strictness) -> Said:
+def parse_stdout(stdout: str, strictness: Strictness) -> StdoutContent:
     """Read the trimmed stdout of a hook that fails open; never raises."""
     if not stdout:
-        return Said()
-    said = _read_text(stdout, strictness)
-    if isinstance(said, str):
-        said = _read_text(said.strip(), strictness)
-        if isinstance(said, Said) and said.object is None and said.garbled is None:
-            return Said(text=stdout)
-    if isinstance(said, Said):
-        return said
+        return StdoutContent()
+    content = _read_text(stdout, strictness)
+    if isinstance(content, str):
+        content = _read_text(content.strip(), strictness)
+        if (
+            isinstance(content, StdoutContent)
+            and content.object is None
+            and content.garbled is None
+        ):
+            return StdoutContent(text=stdout)
+    if isinstance(content, StdoutContent):
+        return content
     problem = f"the answer is JSON but not an object: {stdout[:80]}; it was ignored"
-    return Said(warnings=(problem,))
+    return StdoutContent(warnings=(problem,))
 
 
 def _read_text(text: str, strictness: Strictness) -> object:
@@ -181,41 +187,41 @@ def _read_text(text: str, strictness: Strictness) -> object:
     except codec.DecodeError:
         is_json = False
     if is_json and not (isinstance(value, dict) and not has_every_key(text, value)):
-        return Said(object=value) if isinstance(value, dict) else value
+        return StdoutContent(object=value) if isinstance(value, dict) else value
     repeated: dict[str, str] = {}
 
     def keep_stricter(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         # Text that a guard quotes without escaping it must not undo the guard's decision.
         fields = dict(pairs)
         for name in _DECIDING_FIELDS if len(fields) < len(pairs) else ():
-            given = [{name: each} for key, each in pairs if key == name]
-            if len(given) > 1:
+            repeats = [{name: each} for key, each in pairs if key == name]
+            if len(repeats) > 1:
                 repeated[name] = f"{name} is given twice; the stricter one counts"
                 is_top = name in TOP_LEVEL_FIELDS
-                answers = [each if is_top else {"hookSpecificOutput": each} for each in given]
+                answers = [each if is_top else {"hookSpecificOutput": each} for each in repeats]
                 weights = [strictness(answer) for answer in answers]
                 _, last = max((weight, index) for index, weight in enumerate(weights))
-                fields |= given[last]
+                fields |= repeats[last]
         return fields
 
     decoder = codec.lenient_decoder(strict=False, object_pairs_hook=keep_stricter)
     try:
         value = decoder.decode(text)
     except (ValueError, RecursionError):
-        said = _search_text(text, strictness, decoder)
+        content = _search_text(text, strictness, decoder)
     else:
         if not isinstance(value, dict):
             return value
         raw = "its strings hold raw line breaks or other control characters; print them as \\n"
-        said = Said(object=value, warnings=() if is_json else (raw,))
-    if said.object is None:
-        return said
-    return msgspec.structs.replace(said, warnings=(*said.warnings, *repeated.values()))
+        content = StdoutContent(object=value, warnings=() if is_json else (raw,))
+    if content.object is None:
+        return content
+    return msgspec.structs.replace(content, warnings=(*content.warnings, *repeated.values()))
 
 
-def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> Said:
+def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> StdoutContent:
     """Find the strictest answer in a text that is not JSON as a whole."""
-    found, found_strictness = None, -1
+    strictest, highest = None, -1
     budget, read_to, answer_to = _BUDGET, 0, 0
     rest_of_line = re.compile(_REST_OF_LINE)
     starts = re.finditer(_OBJECT_START, text) if re.search(_KNOWN_FIELD, text) else iter(())
@@ -234,14 +240,14 @@ def _search_text(text: str, strictness: Strictness, decoder: "JSONDecoder") -> S
         if not TOP_LEVEL_FIELDS.keys().isdisjoint(value) and rest_of_line.match(text, end):
             answer_to = end
             weight = strictness(value)
-            if weight >= found_strictness:
-                found, found_strictness = value, weight
-    if budget < 0 and found_strictness < BLOCKS:
-        return Said(text=text, garbled="holds more broken pieces of JSON than can be read")
-    if found is None:
-        return Said(text=text, garbled=_why_garbled(text, decoder))
-    return Said(
-        object=found, warnings=("text around the JSON answer was ignored; print only JSON",)
+            if weight >= highest:
+                strictest, highest = value, weight
+    if budget < 0 and highest < BLOCKS:
+        return StdoutContent(text=text, garbled="holds more broken pieces of JSON than can be read")
+    if strictest is None:
+        return StdoutContent(text=text, garbled=_why_garbled(text, decoder))
+    return StdoutContent(
+        object=strictest, warnings=("text around the JSON answer was ignored; print only JSON",)
     )
 
 

@@ -78,10 +78,10 @@ class ShownCall(msgspec.Struct, frozen=True):
             name, *more = names
             if more:
                 missing = object()
-                named = [n for n in names if self.input.get(n, missing) != changed[n]]
-                if len(named) != 1:
+                changed_names = [n for n in names if self.input.get(n, missing) != changed[n]]
+                if len(changed_names) != 1:
                     raise AmbiguousInputError(self.name, tuple(names), field)
-                (name,) = named
+                (name,) = changed_names
             is_same = name in self.input and self.input[name] == changed[name]
             # A path that was only made absolute for showing stays as it was given.
             restored[field] = (
@@ -91,23 +91,23 @@ class ShownCall(msgspec.Struct, frozen=True):
 
 
 def show_as_tool(
-    name: str, tool_input: Mapping[str, Any], found: tuple[str, ToolAlias] | None
+    name: str, tool_input: Mapping[str, Any], host_tool: tuple[str, ToolAlias] | None
 ) -> ShownCall:
-    """Show a call in a host's words; ``found`` is the host's tool for it, None if it has none.
+    """Show a call in a host's words; ``host_tool`` is the host's tool for it, None if it has none.
     Raises AmbiguousInputError."""
-    if found is None:
+    if host_tool is None:
         return ShownCall(name, _copy_as_dict(tool_input), tool_input)
-    host, alias = found
+    host, alias = host_tool
     if not alias.fields:
         return ShownCall(host, _copy_as_dict(tool_input), tool_input, alias=alias)
     renamed = {field: names[0] for field, names in alias.fields.items()}
     own = {name: field for field, names in alias.fields.items() for name in names}
-    shown = _rename(name, tool_input, renamed)
+    worded = _rename(name, tool_input, renamed)
     # Raise if the input also has a field that hosts would read as one of these.
-    _rename(host, shown, own)
+    _rename(host, worded, own)
     # A host's field name that stands alone in the input keeps its name.
     own |= {name: name for name in tool_input if own.get(name, name) not in tool_input}
-    return ShownCall(host, shown, tool_input, own, alias)
+    return ShownCall(host, worded, tool_input, own, alias)
 
 
 def show_as_alias(
@@ -118,16 +118,16 @@ def show_as_alias(
     if alias is None:
         return ShownCall(name, _copy_as_dict(tool_input), tool_input)
     renamed = {name: field for field, names in alias.fields.items() for name in names}
-    shown = _rename(name, tool_input, renamed)
+    worded = _rename(name, tool_input, renamed)
     if cwd is not None:
         for field in alias.paths:
-            if isinstance(shown.get(field), str):
-                shown = {**shown, field: locate(shown[field], cwd)}
+            if isinstance(worded.get(field), str):
+                worded = {**worded, field: locate(worded[field], cwd)}
     own = {
         field: next((name for name in (*names, field) if name in tool_input), names[0])
         for field, names in alias.fields.items()
     }
-    return ShownCall(alias.name, shown, tool_input, own, alias)
+    return ShownCall(alias.name, worded, tool_input, own, alias)
 
 
 def locate(path: str, cwd: str) -> str:
@@ -150,19 +150,19 @@ def locate(path: str, cwd: str) -> str:
 def split_mcp_name(name: str) -> tuple[str, str] | None:
     """Split ``mcp__<server>__<tool>`` into server and tool; None for any other name."""
     prefix, _, rest = name.partition("__")
-    server, found, tool = rest.partition("__")
-    return (server, tool) if prefix == "mcp" and server and found and tool else None
+    server, separator, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and separator and tool else None
 
 
 def read_mcp_context(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read the server and the tool of an event about an MCP tool; None for other events."""
-    named = split_mcp_name(fields["tool_name"])
-    if named is None:
+    parts = split_mcp_name(fields["tool_name"])
+    if parts is None:
         return None
-    server, tool = named
-    known = fields.get("mcp_server")
-    if isinstance(known, Mapping) and isinstance(known.get("name"), str):
-        server = known["name"]
+    server, tool = parts
+    context = fields.get("mcp_server")
+    if isinstance(context, Mapping) and isinstance(context.get("name"), str):
+        server = context["name"]
         tool = fields["tool_name"].removeprefix(f"mcp__{server}__") if "__" in server else tool
     return {"server_name": server, "tool_name": tool}
 

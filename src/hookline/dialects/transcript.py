@@ -44,8 +44,8 @@ class TranscriptWriter:
         """Add a tool call of the model."""
         try:
             dialect = load_foreign(TRANSCRIPTS)
-            shown = dialect.show_call(name, tool_input, tools=self.tools, cwd=self._cwd)
-            name, tool_input = shown.name, shown.input
+            worded = dialect.show_call(name, tool_input, tools=self.tools, cwd=self._cwd)
+            name, tool_input = worded.name, worded.input
         except HooklineError:
             # It is not clear which of two fields is meant, so the input stays as it is.
             pass

@@ -136,7 +136,7 @@ class Project:
                 copies=options.copies,
             )
         files = find_settings_files(
-            self.project_dir, home, given=replacements, system=self._system_settings
+            self.project_dir, home, replacements=replacements, system=self._system_settings
         )
         foreign = find_foreign_files(self.project_dir, home)
         if replacements is not None:
@@ -290,7 +290,7 @@ class Project:
         if self._sources is not None and foreign is not None:
             of_project = self._trust.get_tools(sources.layers)
             tools, problems = load_foreign(foreign).make_tools(
-                sources.layers, given=self.options.tools, of_project=of_project
+                sources.layers, of_code=self.options.tools, of_project=of_project
             )
             settings = msgspec.structs.replace(
                 settings,

@@ -95,13 +95,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 def find_test_files(*places: str) -> list[str]:
     """Find every test file in the places, each once: files as they are, directories recursively;
     raises HookTestError for a place that does not exist or has too many directories."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     left = MOST_FOLDERS
     for place in places:
         if not os.path.exists(place):
             raise HookTestError(f"there is no file or directory {place}; name one that exists")
         if not os.path.isdir(place):
-            found.setdefault(os.path.realpath(place), place)
+            files.setdefault(os.path.realpath(place), place)
         for here, folders, names in os.walk(place):
             left -= 1
             if left < 0:
@@ -113,8 +113,8 @@ def find_test_files(*places: str) -> list[str]:
             for name in sorted(names):
                 if name.endswith(SUFFIX):
                     file = os.path.normpath(os.path.join(here, name))
-                    found.setdefault(os.path.realpath(file), file)
-    return list(found.values())
+                    files.setdefault(os.path.realpath(file), file)
+    return list(files.values())
 
 
 # Each field's type, in words and as a type.
@@ -177,7 +177,7 @@ def read_test_file(path: str) -> HookTestFile:
     value: Any = document.value
     if isinstance(value, dict):
         # It is for editors, not for the tests.
-        value = {name: held for name, held in value.items() if name != "$schema"}
+        value = {name: part for name, part in value.items() if name != "$schema"}
     shared: dict[str, Any] = {}
     tests: dict[str, HookTest] = {}
     wrongs: list[_Wrong] = []
@@ -215,10 +215,14 @@ def brings_code(path: str) -> bool:
     return any(test.code for test in read_test_file(path).tests)
 
 
-def _check_fields(at: Path, fields: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _check_fields(
+    at: Path, fields: Mapping[str, Any], allowed: tuple[str, ...], where: str
+) -> None:
     for name, value in fields.items():
-        if name not in known:
-            raise _Wrong((*at, name), f"{name!r} has no meaning {where}; {name_hint(name, known)}")
+        if name not in allowed:
+            raise _Wrong(
+                (*at, name), f"{name!r} has no meaning {where}; {name_hint(name, allowed)}"
+            )
         words, kind = _FIELDS[name]
         try:
             msgspec.convert(value, kind)

@@ -109,12 +109,12 @@ def differences(expected: Any, actual: Any, *, at: str, exact: bool = False) -> 
 
 
 def _agrees(expected: Any, actual: Any) -> bool:
-    found = list(differences(expected, actual, at=""))
-    for failure in found:
+    failures = list(differences(expected, actual, at=""))
+    for failure in failures:
         # An invalid test must not count as one that is not met.
         if isinstance(failure.message, str):
             raise _BadTest(failure.message)
-    return not found
+    return not failures
 
 
 def _contains(wanted: Any, actual: Any) -> bool:
@@ -155,14 +155,17 @@ def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
     """Yield a diff of expected and found: each line with - or +, or a blank if they agree."""
     if failure.at is UNSET:
         return
-    wanted, found = failure.expected, failure.actual
+    wanted, result = failure.expected, failure.actual
     if isinstance(wanted, Mapping) and [*wanted] == ["equals"]:
         wanted = wanted["equals"]
-    if isinstance(found, str) and found.rstrip("\n") != wanted:
+    if isinstance(result, str) and result.rstrip("\n") != wanted:
         # Do not show the newline at the end, which is not what differs.
-        found = found.rstrip("\n")
-    is_nested = all(isinstance(value, Mapping | list) for value in (wanted, found))
-    expected, actual = _write_lines(wanted, pretty=is_nested), _write_lines(found, pretty=is_nested)
+        result = result.rstrip("\n")
+    is_nested = all(isinstance(value, Mapping | list) for value in (wanted, result))
+    expected, actual = (
+        _write_lines(wanted, pretty=is_nested),
+        _write_lines(result, pretty=is_nested),
+    )
     if len(expected) == 1 or len(actual) == 1:
         yield from (("-", line) for line in expected)
         yield from (("+", line) for line in actual)
@@ -196,7 +199,7 @@ def _write_compact(value: Any) -> str:
     return msgspec.json.format(codec.encode(value), indent=0).decode()
 
 
-def said_reason(answer: Answer) -> str | None:
+def find_reason(answer: Answer) -> str | None:
     """Return the reason that hooks gave, None without one."""
     output = answer.final_output
     reason = NO_REASON if output is None else output.get_effective_reason()
@@ -241,7 +244,7 @@ _WORDS: dict[str, Callable[[Answer], Any]] = {
     "blocked": lambda answer: answer.denied,
     "ask": lambda answer: answer.decision == "ask",
     "stop": lambda answer: answer.stopped,
-    "reason": said_reason,
+    "reason": find_reason,
     "context": lambda answer: answer.context,
     # The input that the tool is called with after the hooks.
     "tool_input": lambda answer: answer.tool_input or {},
@@ -310,9 +313,9 @@ def unmet(test: "HookTest", answer: Answer, document: Mapping[str, Any]) -> Iter
             'or expect {"no_hooks": true} if none should'
         )
     if expected_words.isdisjoint({"success", "errors", "results"}):
-        named = test.expect.get("hooks", {})
+        expected_hooks = test.expect.get("hooks", {})
         for error in answer.failures:
-            ends = named.get(error.hook)
+            ends = expected_hooks.get(error.hook)
             spoken_of = isinstance(ends, Mapping) and not ends.keys().isdisjoint(_ENDS)
             if error.hook is not None and not spoken_of:
                 yield Failure(message=error.message)

@@ -51,10 +51,10 @@ def explain_outcome(
             is_explained = True
             yield ExplainedLine(((failure.at, "name"), (key, "faint")))
         lines = list(failure_lines(failure))
-        shown = lines[:_MOST_LINES] if elsewhere else lines
-        for mark, line in shown:
+        excerpt = lines[:_MOST_LINES] if elsewhere else lines
+        for mark, line in excerpt:
             yield ExplainedLine(((f"{mark} {line}", _ROLES[mark]),), is_quoted=True)
-        if left := len(lines) - len(shown):
+        if left := len(lines) - len(excerpt):
             yield ExplainedLine(
                 ((f"{count(left, 'more line')}; {elsewhere}", "faint"),), is_quoted=True
             )

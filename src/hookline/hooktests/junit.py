@@ -48,10 +48,10 @@ def junit_xml(files: Sequence[HookTestFile], outcomes: Sequence[Outcome]) -> byt
             case = SubElement(suite, "testcase", classname=path, name=place, time="0")
             SubElement(case, "error", message=_escape_forbidden(problem.text))
     ElementTree.indent(root)
-    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+    report: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return report + b"\n"
 
 
 def _escape_forbidden(text: str) -> str:
     """Escape what XML 1.0 cannot hold, and what people would not see."""
-    return escape_unseen(text, spell, kept="\t\n\r")
+    return escape_unseen(text, spell, exceptions="\t\n\r")

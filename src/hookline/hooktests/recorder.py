@@ -15,8 +15,8 @@ from hookline._support.files import write_atomically
 from hookline._support.notices import heard_warnings
 from hookline.hooktests.cases import SHORT_FIELDS, SUFFIX, HookTestError
 from hookline.hooktests.comparison import (
+    find_reason,
     list_tools,
-    said_reason,
     show_given,
     show_request,
     show_response,
@@ -71,7 +71,7 @@ def recording_place(name: str, project: str) -> tuple[str, str]:
     return name, os.path.join(project, ".hookline", "tests", file)
 
 
-def recorded_test(
+def make_recorded_test(
     name: str,
     event: str,
     payload: Mapping[str, Any],
@@ -87,7 +87,7 @@ def recorded_test(
         raise HookTestError(f"the event failed: {answer.why}")
     expect: dict[str, Any] = {"no_hooks": True}
     if ends:
-        reason = said_reason(answer)
+        reason = find_reason(answer)
         output = answer.final_output
         specific = (output.hook_specific_output if output is not None else None) or {}
         outputs = {name: specific[name] for name in _OUTPUTS if name in specific}
@@ -120,8 +120,8 @@ def recorded_test(
         **({"hooks": list(ends)} if ends else {}),
         "expect": expect,
     }
-    named: dict[str, Any] = name_places(test, places)
-    return {**named, "name": name}
+    portable: dict[str, Any] = name_places(test, places)
+    return {**portable, "name": name}
 
 
 def _read_model_changes(answer: Answer) -> dict[str, Any]:

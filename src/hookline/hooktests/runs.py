@@ -86,10 +86,10 @@ class HookTestRunner:
         started = time.perf_counter()
         document: dict[str, Any] | None = None
         results: tuple[HookExecutionResult, ...] = ()
-        heard: list[str] = []
+        warnings: list[str] = []
         untrusted = False
         try:
-            test, answer, document, heard = self.fire(test)
+            test, answer, document, warnings = self.fire(test)
         except (HooklineError, OSError, ValueError) as error:
             untrusted, message = isinstance(error, NotTrusted), str(error)
             if isinstance(error, OSError) and error.strerror:
@@ -99,14 +99,14 @@ class HookTestRunner:
             failures: tuple[Failure, ...] = (Failure(message=message),)
         else:
             results = answer.results
-            # The warnings about ignored fields are in ``heard`` already.
+            # The warnings about ignored fields are among these already.
             with heard_warnings():
                 failures = tuple(unmet(test, answer, document))
         return Outcome(
             test=test,
             status="failed" if failures else "passed",
             failures=failures,
-            warnings=tuple(heard),
+            warnings=tuple(warnings),
             document=document,
             results=results,
             duration=(time.perf_counter() - started) * 1000,
@@ -146,10 +146,10 @@ class HookTestRunner:
             tools = engine.project.get_settings().tools
             fired = read_named_event(test.event_name, test.input, lambda: tools, sdk_objects=False)
             self._prepare(test, engine, fired)
-            with heard_warnings() as heard:
+            with heard_warnings() as warnings:
                 answer = self._fire(engine, fired)
                 document = answer.document(test.event.value, engine.get_translator())
-            return test, answer, document, heard
+            return test, answer, document, warnings
 
     def _prepare(self, test: HookTest, engine: Engine, fired: FiredEvent) -> None:
         """Load the hooks that the test is about; raises CannotRun."""
@@ -172,12 +172,12 @@ class HookTestRunner:
             engine.load()
         entries = engine.registry.get_all_hooks()
         for name in test.hooks or ():
-            named = [entry for entry in entries if entry.name == name]
-            if not named:
-                known = tuple(dict.fromkeys(entry.name for entry in entries))
-                hint = f"; {name_hint(name, known)}" if known else ""
+            namesakes = [entry for entry in entries if entry.name == name]
+            if not namesakes:
+                all_names = tuple(dict.fromkeys(entry.name for entry in entries))
+                hint = f"; {name_hint(name, all_names)}" if all_names else ""
                 raise CannotRun(f"no hook is named {name!r}{hint}")
-            if not any(entry.enabled for entry in named):
+            if not any(entry.enabled for entry in namesakes):
                 raise CannotRun(f"{name!r} is disabled, so it did not run; enable it")
         chosen = [e for e in entries if test.hooks is None or e.name in test.hooks]
         held_back: list[str] = []

@@ -59,8 +59,8 @@ class Watched:
             for entry in entries:
                 if isinstance(entry.hook, CommandHook):
                     with suppress(TrustError):  # an unreadable script runs no test
-                        found = look_at(entry, project_dir=project, cwd=project, states={})
-                        scripts += map(ground.place_of, found.files)
+                        look = look_at(entry, project_dir=project, cwd=project, states={})
+                        scripts += map(ground.place_of, look.files)
         self._settings = set(map(os.path.realpath, settings))
         self._scripts = set(map(os.path.realpath, scripts))
         self._kinds = set(map(_find_kind, self._scripts))

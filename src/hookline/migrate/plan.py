@@ -14,12 +14,12 @@ from hookline.dialects.claude.events import EVENT_NAMES
 from hookline.settings.edit import read_settings_text, refuse_way_out, with_additions
 from hookline.settings.jsonc import Document, Path, spoken, value_at
 from hookline.settings.reader import (
-    SWITCHES,
     Origin,
     find_dialect,
     find_disabled_names,
     find_project_dir,
     find_settings_files,
+    find_switch_values,
     parse_hooks,
 )
 from hookline.wire.events import HookEventName
@@ -41,7 +41,7 @@ class Kind(StrEnum):
     NOTE = "note"
 
 
-class Remark(msgspec.Struct, frozen=True):
+class MigrationFinding(msgspec.Struct, frozen=True):
     """Something that does not move or changes: the place, and what to do."""
 
     kind: Kind
@@ -70,7 +70,7 @@ class Migrated(msgspec.Struct, frozen=True, kw_only=True):
 
     moves: tuple[Move, ...] = ()
     disabled: tuple[str, ...] = ()
-    findings: tuple[Remark, ...] = ()
+    findings: tuple[MigrationFinding, ...] = ()
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     sources: tuple[Source, ...]
     targets: tuple[Destination, ...]
-    findings: tuple[Remark, ...]
+    findings: tuple[MigrationFinding, ...]
 
     @property
     def moves(self) -> list[Move]:
@@ -145,10 +145,10 @@ def migrate_file(document: Document, file: str) -> Migrated:
     names = set(hooks) if isinstance(hooks, Mapping) else set()
     if find_dialect(file) in ROWS or not names.isdisjoint(_CLAUDE_EVENTS):
         message = "these are settings of Claude Code, whose hooks run as they are with --claude"
-        refusal = Remark(Kind.REFUSED, file, *document.place(("hooks",)), message)
+        refusal = MigrationFinding(Kind.REFUSED, file, *document.place(("hooks",)), message)
         return Migrated(findings=(refusal,))
     moves: list[Move] = []
-    findings: list[Remark] = []
+    findings: list[MigrationFinding] = []
     for key, definitions in hooks.items() if isinstance(hooks, Mapping) else ():
         is_event = key in _EVENTS and isinstance(definitions, list)
         for index, definition in enumerate(definitions if is_event else ()):
@@ -164,7 +164,7 @@ def migrate_file(document: Document, file: str) -> Migrated:
                 strangers = sorted(set(config) - _HOOK_KEYS)
                 if strangers:
                     message = f"{', '.join(strangers)} has no meaning here and was left out"
-                    findings.append(Remark(Kind.NOTE, file, line, column, message))
+                    findings.append(MigrationFinding(Kind.NOTE, file, line, column, message))
                 move = Move(
                     file=file,
                     line=line,
@@ -179,17 +179,17 @@ def migrate_file(document: Document, file: str) -> Migrated:
     if moves:
         message = "hookline reads this file itself, so its hooks run without being moved"
         remedy = "each moved hook runs once while both files have it"
-        findings.append(Remark(Kind.NOTE, file, moves[0].line, 1, message, remedy))
+        findings.append(MigrationFinding(Kind.NOTE, file, moves[0].line, 1, message, remedy))
     # The engine reads these files too: add its problems about entries that are not hooks.
     origin = Origin(file, document, ("hooks",))
     for problem in parse_hooks(hooks, source=HookSource.USER, origin=origin).problems:
         kind = Kind.REFUSED if problem.skipped else Kind.NOTE
         at = problem.line or 1, problem.column or 1
-        findings.append(Remark(kind, file, *at, problem.text))
-    for path in SWITCHES:
-        if value_at(document.value, path) is False:
+        findings.append(MigrationFinding(kind, file, *at, problem.text))
+    for path, is_on in find_switch_values(document.value):
+        if not is_on:
             message = f"{spoken(path)} is false, so hooks stay disabled; set it to true to run them"
-            findings.append(Remark(Kind.NOTE, file, *document.place(path), message))
+            findings.append(MigrationFinding(Kind.NOTE, file, *document.place(path), message))
     disabled = dict.fromkeys(name for _, name in find_disabled_names(document.value))
     return Migrated(moves=tuple(moves), disabled=tuple(disabled), findings=tuple(findings))
 
@@ -227,23 +227,23 @@ def additions(
     value: Mapping[str, Any], moves: Sequence[Move], disabled: Sequence[str]
 ) -> tuple[dict[str, Any], list[Move]]:
     """Return what to add to a settings object for the moves, and which moves are new to it."""
-    known: set[object] = set()
+    identities: set[object] = set()
     there = value.get("hooks")
     for event, definitions in there.items() if isinstance(there, Mapping) else ():
         for definition in definitions if isinstance(definitions, list) else ():
             listed = value_at(definition, ("hooks",))
             for hook in listed if isinstance(listed, list) else ():
                 if isinstance(hook, Mapping):
-                    known.add(_identify(event, definition.get("matcher"), hook))
+                    identities.add(_identify(event, definition.get("matcher"), hook))
     hooks: dict[str, Any] = {}
     new: list[Move] = []
     # Hooks that shared a definition share one again.
     groups: dict[tuple[str | int, ...], list[Any]] = {}
     for move in moves:
         identity = _identify(move.event, move.matcher, move.hook)
-        if identity in known:
+        if identity in identities:
             continue
-        known.add(identity)
+        identities.add(identity)
         new.append(move)
         if move.group not in groups:
             groups[move.group] = []

@@ -77,10 +77,10 @@ class Background:
     ) -> HookExecutionResult:
         """Start a hook; the result says that it was started, or why not."""
         # The caller may change the payload once the event is over.
-        known = {name: document.encoded(name) for name in {"native", hook.dialect}}
-        payload = codec.decode(known["native"])
+        encoded = {name: document.encoded(name) for name in {"native", hook.dialect}}
+        payload = codec.decode(encoded["native"])
         copy = InputDocument(
-            document.event, payload, document.facts, document.tools, document.cut, known
+            document.event, payload, document.facts, document.tools, document.cut, encoded
         )
         problem = self._add_job(_Job(hook, copy, context))
         if problem is not None:
@@ -137,10 +137,10 @@ class Background:
         except BaseException as error:
             # No descriptors are left for a loop.
             with self._lock:
-                lost = self._new
+                jobs = self._new
                 self._retire()
-                self._under_way = len(lost)
-            for job in lost:
+                self._under_way = len(jobs)
+            for job in jobs:
                 why = f"was not started: {describe(error)}"
                 self._report_end(job, failed_result(job.hook, job.document, "spawn", why))
 
@@ -246,9 +246,9 @@ class LateTexts:
             "additionalContext": "\n".join(text.context for text in texts if text.context),
             "userMessage": "\n".join(text.message for text in texts if text.message),
         }
-        given = {name: value for name, value in fields.items() if value}
+        context = {name: value for name, value in fields.items() if value}
         event = HookEventName.BEFORE_AGENT.value
-        return {"hookSpecificOutput": {"hookEventName": event, **given}} if texts else None
+        return {"hookSpecificOutput": {"hookEventName": event, **context}} if texts else None
 
     def _keep_text(self, session_id: str, text: LateText) -> None:
         forgotten: list[str] = []

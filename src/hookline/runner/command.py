@@ -14,7 +14,7 @@ from hookline._support.places import home_dir
 from hookline.dialects import DIALECTS, HookAnswer, is_read_strictly
 from hookline.dialects.stdout import read_whole_object, trim
 from hookline.runner.context import InputDocument, RunContext, failed_result
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.invocation import (
     Environment,
     Executable,
@@ -55,7 +55,7 @@ class CommandRunner:
     """Runs command hooks, and owns the processes that are kept from call to call."""
 
     def __init__(self, *, warn: Callable[[str], None]) -> None:
-        self._guard = Guard(warn)
+        self._guard = Guardian(warn)
         self._pool: WarmPool | None = None
         self._pool_lock = threading.Lock()
         self._told: set[tuple[str, str]] = set()

@@ -90,11 +90,11 @@ class InputDocument(EventDocument, frozen=True, eq=False):
 
     def encoded(self, dialect: str = "native") -> bytes:
         """Return what a hook of that dialect reads on stdin; raises HooklineError."""
-        known = self._encoded.get(dialect)
-        if known is None:
-            known = DIALECTS[dialect].write_input(self)
-            self._encoded[dialect] = known
-        return known
+        text = self._encoded.get(dialect)
+        if text is None:
+            text = DIALECTS[dialect].write_input(self)
+            self._encoded[dialect] = text
+        return text
 
     def copy(self, dialect: str = "native") -> dict[str, Any]:
         """Return what a function reads: its own copy of exactly what a script would read."""

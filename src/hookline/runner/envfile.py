@@ -60,18 +60,18 @@ class EnvFile:
             return {}
         try:
             with open_regular(self.variables[self._variable]) as file:
-                written = file.read(_MOST_BYTES + 1)
+                content = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             return {}
         except OSError as error:
             self.warnings.append(f"its {self._variable} cannot be read: {error.strerror or error}")
             return {}
-        if len(written) > _MOST_BYTES:
+        if len(content) > _MOST_BYTES:
             self.warnings.append(
                 f"its {self._variable} is ignored: longer than {_MOST_BYTES} bytes"
             )
             return {}
-        text = written.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         exports, skipped = read_exports(text, environ)
         # The file is gone with the hook.
         exports.pop(self._variable, None)
@@ -114,10 +114,10 @@ def read_exports(text: str, environ: Mapping[str, str]) -> tuple[dict[str, str],
                 skipped.append((place, f"the value of {name} is not UTF-8"))
             elif name not in _NOT_HANDED_ON:
                 exports[name] = values[name] = value
-    named = [f"line {text.count(chr(10), 0, at) + 1}: {why}" for at, why in skipped[:_MOST_NAMED]]
-    if more := len(skipped) - len(named):
-        named.append(f"and {more} more")
-    return exports, "; ".join(named)
+    remarks = [f"line {text.count(chr(10), 0, at) + 1}: {why}" for at, why in skipped[:_MOST_NAMED]]
+    if more := len(skipped) - len(remarks):
+        remarks.append(f"and {more} more")
+    return exports, "; ".join(remarks)
 
 
 def _find_place(command: Command) -> int:
@@ -134,20 +134,20 @@ def _find_assignments(command: Command) -> tuple[Word, ...] | None:
     for front in _EXPORTING:
         words = (*command.assignments, *command.words)
         behind = words[len(front) :]
-        is_exporting = tuple(word.written for word in words[: len(front)]) == front
+        is_exporting = tuple(word.source for word in words[: len(front)]) == front
         if is_exporting and behind and all(map(_is_assignment, behind)):
             return behind
     return None
 
 
 def _is_assignment(word: Word) -> bool:
-    return bool(word.assigned) and word.written.startswith(f"{word.assigned}=")
+    return bool(word.assigned) and word.source.startswith(f"{word.assigned}=")
 
 
 def _measure(word: Word, values: Mapping[str, str]) -> int:
     """The most characters that a word may come to; values may double in length on every line."""
-    named = (piece for piece in word.pieces if isinstance(piece, Variable))
-    return len(word.written) + sum(len(values.get(piece.name, "")) for piece in named)
+    variables = (piece for piece in word.pieces if isinstance(piece, Variable))
+    return len(word.source) + sum(len(values.get(piece.name, "")) for piece in variables)
 
 
 def _is_utf8(value: str) -> bool:

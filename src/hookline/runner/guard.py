@@ -41,7 +41,7 @@ for pid; do kill -s KILL -- "-$pid"; done
 """
 
 
-class Guard:
+class Guardian:
     """Ends the sessions it watches soon after this process ends.
 
     The guard process starts with the first hook; if it is killed, the next hook starts it again.
@@ -57,7 +57,7 @@ class Guard:
         self._slots: dict[int, int] = {}
         self._free = list(range(_SLOTS))
         self._shell: _Shell | None = None
-        self._finalizer: weakref.finalize[..., Guard] | None = None
+        self._finalizer: weakref.finalize[..., Guardian] | None = None
         self._next_try = 0.0
         self._is_closed = False
         owned_by_process.add(self)
@@ -196,8 +196,8 @@ def _make_shared_file() -> int:
         os.unlink(name)
     try:
         # Written rather than truncated to size: a full disk must fail here, not at first use.
-        written = os.pwrite(file, _BLANK * _SLOTS, 0)
-        if written < _SLOT * _SLOTS:
+        size = os.pwrite(file, _BLANK * _SLOTS, 0)
+        if size < _SLOT * _SLOTS:
             raise OSError("no space left for its table")
     except OSError:
         os.close(file)

@@ -24,12 +24,12 @@ from hookline.wire import codec
 from hookline.wire.hooks import HttpHook
 from hookline.wire.results import HookExecutionResult
 
-# Needs httpx, which is an extra.
+# Needs h11, which is an extra.
 if TYPE_CHECKING:
     from hookline.runner.http_client import Client, Response
 
 _JSON = "application/json"
-_MISSING = "http hooks need httpx; run pip install 'hookline[http]'"
+_MISSING = "http hooks need h11 and httpx; run pip install 'hookline[http]'"
 
 
 class HttpRunner:

@@ -103,14 +103,14 @@ class Environment(dict[str, str]):
 def encode_entries(variables: Mapping[str, str]) -> list[bytes]:
     """Return ``NAME=value`` for each, as a process gets them; raises ValueError for a name with an
     equals sign. An Environment keeps them for the next call."""
-    known: list[bytes] | None = getattr(variables, "_entries", None)
-    if known is None:
+    entries: list[bytes] | None = getattr(variables, "_entries", None)
+    if entries is None:
         if any("=" in name for name in variables):
             raise ValueError("illegal environment variable name")
-        known = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
+        entries = [os.fsencode(f"{name}={value}") for name, value in variables.items()]
         if isinstance(variables, Environment):
-            variables._entries = known
-    return known
+            variables._entries = entries
+    return entries
 
 
 def make_environment(
@@ -159,18 +159,18 @@ def _make_environment(
         if value is not None:
             parent[name] = value
     taken_out = [] if start is None else _take_out_loaders(parent, start)
-    given = {**redact(parent, redaction), **dict(shared), **dict(variables)}
+    base = {**redact(parent, redaction), **dict(shared), **dict(variables)}
     its_own = dict(own)
-    project_dir = given.get("HOOKLINE_PROJECT_DIR", "")
-    unfit = {name: _why_unfit(name, value) for name, value in given.items() if name not in its_own}
+    project_dir = base.get("HOOKLINE_PROJECT_DIR", "")
+    unfit = {name: _why_unfit(name, value) for name, value in base.items() if name not in its_own}
     left_out = {name: why for name, why in unfit.items() if why}
-    env = {name: value for name, value in given.items() if name not in left_out} | its_own
+    env = {name: value for name, value in base.items() if name not in left_out} | its_own
     env |= _choose_bytecode_place(env, project_dir)
     excess = sum(map(_count_bytes, env.items())) - _SURELY_TAKEN // 2
     if excess > 0:
         excess += _SURELY_TAKEN // 2 - find_most_bytes()
         # The hook's input has the event's values, and the caller has the others.
-        droppable = [name for name in given if name in env and name not in (*its_own, "PATH")]
+        droppable = [name for name in base if name in env and name not in (*its_own, "PATH")]
         for name in sorted(droppable, key=lambda name: len(env[name]), reverse=True):
             if excess <= 0:
                 break
@@ -236,11 +236,11 @@ def find_most_bytes() -> int:
         import resource
 
         stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
-        taken = 6 * 1024 * 1024 if stack == resource.RLIM_INFINITY else stack // 4
-        taken = max(_SURELY_TAKEN, min(taken, 6 * 1024 * 1024))
+        limit = 6 * 1024 * 1024 if stack == resource.RLIM_INFINITY else stack // 4
+        limit = max(_SURELY_TAKEN, min(limit, 6 * 1024 * 1024))
     else:
-        taken = os.sysconf("SC_ARG_MAX")
-    return taken - min(taken // 2, _SURELY_TAKEN)
+        limit = os.sysconf("SC_ARG_MAX")
+    return limit - min(limit // 2, _SURELY_TAKEN)
 
 
 def _choose_bytecode_place(env: Mapping[str, str], project_dir: str) -> dict[str, str]:
@@ -428,13 +428,13 @@ def _explain_not_found(error: OSError, program: str, cwd: str, env: Mapping[str,
         return f"the working directory {cwd!r} cannot be entered ({trouble.strerror}); correct it"
     if not os.access(cwd, os.X_OK):
         return f"the working directory {cwd!r} may not be entered; change its permissions"
-    found = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
-    file = os.path.join(cwd, found or program)
+    place = find_program(program, env.get("PATH", os.defpath), cwd=cwd, executable=False)
+    file = os.path.join(cwd, place or program)
     if "/" in program and not os.access(file, os.F_OK):
         return f"there is no such file (working directory {cwd!r}); correct the path"
-    if found is None and len(os.fsencode(program)) > _LONGEST_NAME:
+    if place is None and len(os.fsencode(program)) > _LONGEST_NAME:
         return _REMEDIES[errno.ENAMETOOLONG]
-    if found is None:
+    if place is None:
         return "it was not found on the PATH; install it or write its full path"
     if os.path.isdir(file):
         return f"{file!r} is a directory; name the program in it"

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.loop import Loop, Waiter, running_loop
 from hookline.runner.session import Sessions
 from hookline.runner.spawning import ExitWatch, Report, SpawnError, spawn
@@ -110,7 +110,7 @@ async def supervise(
     limits: ProcessLimits,
     started: float,
     called: str,
-    guardian: Guard | None = None,
+    guardian: Guardian | None = None,
     is_final: IsFinal | None = None,
 ) -> ProcessOutcome:
     """Feed, read and watch a started process to its end; raises nothing but cancellation."""
@@ -145,7 +145,7 @@ class _Run:
         limits: ProcessLimits,
         *,
         started: float,
-        guardian: Guard | None,
+        guardian: Guardian | None,
         is_final: IsFinal | None,
     ) -> None:
         self._child = child
@@ -321,9 +321,9 @@ class _Run:
     def _guard_sessions(self, sessions: Sessions) -> None:
         """Tell the guard of sessions that it could not find once their parents have ended."""
         if self._guardian is not None:
-            found = sorted(sessions.numbers - self._watched)[:_MOST_SESSIONS]
-            self._watched.update(found)
-            for number in found:
+            numbers = sorted(sessions.numbers - self._watched)[:_MOST_SESSIONS]
+            self._watched.update(numbers)
+            for number in numbers:
                 self._guardian.watch(number)
 
     async def _kill(self) -> None:

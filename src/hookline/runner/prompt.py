@@ -98,20 +98,20 @@ async def _ask_judge(judge: Judge, question: str) -> Any:
 def write_question(prompt: str, event: bytes) -> str:
     """Write what the model is asked: a fixed instruction, then the hook's prompt with the event."""
     mark = os.urandom(8).hex()
-    shown = f"<event-{mark}>\n{event.decode('utf-8', 'replace')}\n</event-{mark}>"
+    quoted_event = f"<event-{mark}>\n{event.decode('utf-8', 'replace')}\n</event-{mark}>"
     is_placed = False
 
-    def put(found: re.Match[str]) -> str:
+    def put(match: re.Match[str]) -> str:
         nonlocal is_placed
-        if found[0].startswith("\\"):
+        if match[0].startswith("\\"):
             return "$"
         is_placed = True
-        return shown
+        return quoted_event
 
-    asked = _PLACE.sub(put, prompt)
+    question = _PLACE.sub(put, prompt)
     if not is_placed:
-        asked = f"{asked}\n\n{shown}"
-    return f"{_INSTRUCTION.format(mark=mark)}\n{asked}"
+        question = f"{question}\n\n{quoted_event}"
+    return f"{_INSTRUCTION.format(mark=mark)}\n{question}"
 
 
 def read_reply(hook: PromptHook, document: InputDocument, reply: str) -> HookAnswer:

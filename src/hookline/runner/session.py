@@ -74,10 +74,10 @@ class Sessions:
         If a known process is still in each session, the full look at all processes is skipped.
         """
         missing, runs = set(self.numbers), False
-        for known in () if self._is_blind else self._members:
-            if runs and known.session not in missing:
+        for member in () if self._is_blind else self._members:
+            if runs and member.session not in missing:
                 continue
-            again = _look_again(known)
+            again = _look_again(member)
             if again is not None:
                 missing.discard(again.session)
                 runs = runs or again.state not in _ENDED
@@ -129,14 +129,14 @@ class Sessions:
 
         Return whether any may still run; for SIGSTOP, whether any is not stopped.
         """
-        done = _ENDED + _STOPPED if number == signal.SIGSTOP else _ENDED
+        final_states = _ENDED + _STOPPED if number == signal.SIGSTOP else _ENDED
         before = _read_last_pid()
         everybody: list[Process] = []
         reached: set[int] = set()
         try:
             for process in _list_processes():
                 everybody.append(process)
-                if process.session in self.numbers and process.state not in done:
+                if process.session in self.numbers and process.state not in final_states:
                     self._signal_once(process, number, reached)
         except OSError as error:
             # The system has no process table for us; or no descriptor is left to read it with, and
@@ -147,7 +147,7 @@ class Sessions:
         self._is_blind = self.lacks_descriptor = False
         self._members = self._find_members(everybody)
         for process in self._members:
-            if process.state not in done:
+            if process.state not in final_states:
                 self._signal_once(process, number, reached)
             elif process.parent == os.getpid() and process.pid not in self._leaders:
                 # As the first process of a container, we have to reap orphans.
@@ -175,20 +175,20 @@ class Sessions:
         for process in everybody:
             sessions.setdefault(process.session, []).append(process)
             children.setdefault(process.parent, []).append(process)
-        found: set[int] = set()
+        pids: set[int] = set()
         # A process seen before may have made a session since, and lost its parent.
         before = {process.pid: process.start for process in self._members}
         waiting = [process for process in everybody if before.get(process.pid) == process.start]
         waiting += (process for number in self.numbers for process in sessions.pop(number, ()))
         while waiting:
             process = waiting.pop()
-            if process.pid not in found and process.session not in self._strangers:
-                found.add(process.pid)
+            if process.pid not in pids and process.session not in self._strangers:
+                pids.add(process.pid)
                 self.numbers.add(process.session)
                 waiting += children.get(process.pid, ())
                 # A process enters a session only by descent, so these belong to the hook too.
                 waiting += sessions.pop(process.session, ())
-        members = [process for process in everybody if process.pid in found]
+        members = [process for process in everybody if process.pid in pids]
         return sorted(members, key=lambda process: (process.start, process.pid))
 
 
@@ -278,14 +278,14 @@ def _list_processes_with_ps() -> "Iterator[Process]":
     path = {"PATH": os.defpath, "LC_ALL": "C"}
     silent = subprocess.DEVNULL
     try:
-        done = subprocess.run(
+        listing = subprocess.run(
             ps, env=path, stdin=silent, stdout=subprocess.PIPE, stderr=silent, timeout=_PS_SECONDS
         )
     except subprocess.SubprocessError as error:
         raise OSError("ps does not respond") from error
-    if not done.stdout:
+    if not listing.stdout:
         raise OSError("ps printed nothing")
-    for line in reversed(done.stdout.decode("utf-8", "replace").splitlines()):
+    for line in reversed(listing.stdout.decode("utf-8", "replace").splitlines()):
         pid, parent, group, state, start = line.split(None, 4)
         try:
             session = os.getsid(int(pid))

@@ -209,9 +209,9 @@ def find_fork_exec() -> tuple[Callable[..., int], int] | None:
     signature: str = getattr(fork_exec, "__text_signature__", None) or ""
     names = tuple(name.strip() for name in signature.strip("()").split(","))
     # Python 3.14 removed the last one.
-    for known in (_PARAMETERS, _PARAMETERS[:-1]):
-        if names == ("$module", *known, "/"):
-            return fork_exec, len(known)
+    for parameters in (_PARAMETERS, _PARAMETERS[:-1]):
+        if names == ("$module", *parameters, "/"):
+            return fork_exec, len(parameters)
     # Python 3.11 does not list its parameters.
     return (fork_exec, len(_PARAMETERS)) if sys.version_info[:2] == (3, 11) else None
 

@@ -1,12 +1,12 @@
 """Changes settings files and leaves the rest of their text alone: comments, order and layout stay.
 
 One writer at a time; the former content stays in place or in a copy. A file of another agent is
-read like our own, to find what in it switches hooks off, and never written.
+never written.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from typing import Any, TypeAlias
@@ -16,23 +16,18 @@ import msgspec
 from hookline._support.files import write_atomically
 from hookline._support.places import user_config_dir
 from hookline._support.problem import Problem
-from hookline.dialects import ROWS, load_foreign
+from hookline.dialects import ROWS
 from hookline.errors import HooklineError
 from hookline.settings.jsonc import BOM, Document, Path, Span, parse, skip_blanks, spoken, value_at
-from hookline.settings.layers import may_disable
 from hookline.settings.reader import (
     DISABLED_NAMES,
-    SWITCHES,
-    HookRegistryEntry,
     Origin,
-    SettingsFile,
     SettingsFileError,
     find_dialect,
-    find_disabled_names,
     read_settings_file,
 )
 from hookline.wire import codec
-from hookline.wire.hooks import LAYER_ORDER, HookSource
+from hookline.wire.hooks import HookSource
 
 # What is written between two offsets in place of what stands there.
 _Edit: TypeAlias = tuple[int, int, str]
@@ -64,11 +59,11 @@ class SettingsText(msgspec.Struct, frozen=True):
 def read_settings_text(file: str) -> SettingsText:
     """The file, read to be added to; raises SettingsFileError, with the place, if it cannot be."""
     try:
-        found = read_settings_file(file, blank="{}\n")
+        content = read_settings_file(file, blank="{}\n")
     except SettingsFileError as error:
         remedy = "" if error.problem.kind == "unreadable" else _FIX_FIRST
         raise SettingsFileError(msgspec.structs.replace(error.problem, remedy=remedy)) from None
-    raw, document = (None, parse("{}\n")) if found is None else found
+    raw, document = (None, parse("{}\n")) if content is None else content
     return SettingsText(file, raw, document)
 
 
@@ -83,17 +78,17 @@ def add_to_settings(
     The file is made if it is not there; raises SettingsFileError, and then it is as it was.
     """
 
-    def added(settings: SettingsText) -> str:
+    def add(settings: SettingsText) -> str:
         additions = choose(settings.document.value)
         return with_additions(settings, additions) if additions else settings.document.text
 
-    return rewrite_settings(file, added, backup=backup)
+    return rewrite_settings(file, add, backup=backup)
 
 
 def rewrite_settings(
-    file: str, rewritten: Callable[[SettingsText], str], *, backup: bool = True
+    file: str, rewrite: Callable[[SettingsText], str], *, backup: bool = True
 ) -> Updated:
-    """Give a settings file the text that ``rewritten`` makes of it; the same text writes nothing.
+    """Give a settings file the text that ``rewrite`` makes of it; the same text writes nothing.
 
     The file is made if it is not there; raises SettingsFileError, and then it is as it was.
     """
@@ -101,22 +96,22 @@ def rewrite_settings(
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with _lock_folder(os.path.dirname(file)):
             settings = read_settings_text(file)
-            text = rewritten(settings)
+            text = rewrite(settings)
             if text == settings.document.text:
                 return Updated(file=file, created=False, changed=False)
-            former, kept = settings.raw, None
+            former, copy = settings.raw, None
             if backup and former is not None:
                 names = (f"{file}.bak{number}" for number in count(2))
-                kept = next(p for p in chain([f"{file}.bak"], names) if not os.path.lexists(p))
-                write_atomically(kept, former, mode=os.stat(file).st_mode & 0o777)
+                copy = next(p for p in chain([f"{file}.bak"], names) if not os.path.lexists(p))
+                write_atomically(copy, former, mode=os.stat(file).st_mode & 0o777)
             mark = BOM if former is not None and former.startswith(BOM) else b""
             try:
                 write_atomically(file, mark + text.encode("utf-8", "surrogatepass"))
             except OSError:
-                if kept is not None:
-                    os.unlink(kept)
+                if copy is not None:
+                    os.unlink(copy)
                 raise
-            return Updated(file=file, created=former is None, changed=True, backup=kept)
+            return Updated(file=file, created=former is None, changed=True, backup=copy)
     except OSError as error:
         problem = Problem(
             kind="unwritable",
@@ -172,14 +167,16 @@ def with_additions(settings: SettingsText, additions: Mapping[str, Any]) -> str:
     edits = list(_make_edits(origin, document, (), document.value, additions))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
-    assert parse(text).value == merged(document.value, additions)
+    assert parse(text).value == merge_additions(document.value, additions)
     return text
 
 
-def merged(value: Any, additions: Any) -> Any:
+def merge_additions(value: Any, additions: Any) -> Any:
     """What a value is with additions to it."""
     if isinstance(value, Mapping) and isinstance(additions, Mapping):
-        both = {key: merged(value[key], new) for key, new in additions.items() if key in value}
+        both = {
+            key: merge_additions(value[key], new) for key, new in additions.items() if key in value
+        }
         return {**value, **additions, **both}
     return [*value, *additions]
 
@@ -251,7 +248,7 @@ def _write_members(new: Any, indent: str | None = None, unit: str = "") -> list[
         pairs = [(f"{codec.encode(key).decode()}: ", value) for key, value in new.items()]
     else:
         pairs = [("", item) for item in new]
-    written = []
+    members = []
     for label, value in pairs:
         if isinstance(value, Mapping | list | tuple):
             opening, closing = "{}" if isinstance(value, Mapping) else "[]"
@@ -263,8 +260,8 @@ def _write_members(new: Any, indent: str | None = None, unit: str = "") -> list[
                 text = f"{opening}\n{inner}{body}\n{indent}{closing}"
         else:
             text = codec.encode(value).decode()
-        written.append(label + text)
-    return written
+        members.append(label + text)
+    return members
 
 
 def _measure_depth(value: Any) -> int:
@@ -308,21 +305,6 @@ def without(text: str, path: Path, item: str) -> str:
             text = text[: empty.start()] + "[]" + text[empty.end() :]
 
 
-class Switch(msgspec.Struct, frozen=True):
-    """A setting that switches off the hooks of a name, or without a name all hooks; one of
-    another dialect's settings switches off all hooks of that dialect."""
-
-    source: HookSource
-    file: str
-    line: int
-    name: str | None
-    is_foreign: bool = False
-
-    def described(self) -> dict[str, Any]:
-        """Its layer and place, for a document."""
-        return {"source": self.source.value, "file": self.file, "line": self.line}
-
-
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a switch is written: its layer, the file, and all files of ours that may have it."""
 
@@ -331,16 +313,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     own_files: tuple[str, ...]
 
 
-def user_place(given: Sequence[str] | None) -> Place:
+def user_place(settings_files: Sequence[str] | None) -> Place:
     """The user's own settings, or what was given instead of all settings; what is another
     agent's is not ours to change."""
-    if given:
-        paths = map(os.path.abspath, given)
+    if settings_files:
+        paths = map(os.path.abspath, settings_files)
         files = tuple(path for path in paths if find_dialect(path) not in ROWS)
         if not files:
-            owner = ROWS[find_dialect(os.path.abspath(given[0]))].title
+            owner = ROWS[find_dialect(os.path.abspath(settings_files[0]))].title
             raise HooklineError(
-                f"{given[0]} is {owner}'s and stays as it is; name settings of ours with "
+                f"{settings_files[0]} is {owner}'s and stays as it is; name settings of ours with "
                 "--settings before it"
             )
         return Place(source=HookSource.USER, file=files[0], own_files=files)
@@ -361,72 +343,16 @@ def project_place(project_dir: str) -> Place:
     return Place(source=HookSource.PROJECT, file=file, own_files=(file,))
 
 
-def read_switches(files: Iterable[SettingsFile]) -> tuple[Switch, ...]:
-    """Every setting that switches hooks off, highest priority first; skips unreadable files."""
-    switches: list[Switch] = []
-    decided, decided_foreign = set[HookSource](), set[HookSource]()
-    for file in files:
-        try:
-            found = read_settings_file(file.path)
-        except SettingsFileError:
-            continue
-        if found is None:
-            continue
-        _, document = found
-        if file.dialect in ROWS:
-            switches += _read_foreign_switches(file, document, decided_foreign)
-            continue
-        off: list[tuple[Path, str | None]] = [*find_disabled_names(document.value)]
-        said = {path: value_at(document.value, path) for path in SWITCHES}
-        said = {path: word for path, word in said.items() if isinstance(word, bool)}
-        # Among the files of a layer the first that says anything about all hooks counts.
-        if said and file.source not in decided:
-            decided.add(file.source)
-            off += [(path, None) for path, word in said.items() if not word][:1]
-        for path, name in off:
-            switches.append(Switch(file.source, file.path, document.place(path)[0], name))
-    return tuple(switches)
-
-
-def _read_foreign_switches(
-    file: SettingsFile, document: Document, decided: set[HookSource]
-) -> Iterator[Switch]:
-    """The switches in a file of another dialect; the first file of a layer that has one counts."""
-    dialect = load_foreign(file.dialect)
-    keys = [dialect.off_key]
-    keys += [dialect.only_managed_key] if file.source is HookSource.SYSTEM else []
-    for key in keys:
-        value = value_at(document.value, (key,))
-        if key == dialect.off_key and isinstance(value, bool):
-            if file.source in decided:
-                continue
-            decided.add(file.source)
-        if value is True:
-            yield Switch(file.source, file.path, document.place((key,))[0], None, is_foreign=True)
-
-
-def switch_of(entry: HookRegistryEntry, switches: Iterable[Switch]) -> Switch | None:
-    """The switch that keeps a hook off: that of the most trusted layer."""
-    is_foreign = entry.hook.dialect in ROWS
-    fitting = [
-        switch
-        for switch in switches
-        if switch.name in (None, entry.name) and (is_foreign or not switch.is_foreign)
-        if may_disable(switch.source, entry.hook)
-    ]
-    return max(fitting, key=lambda switch: LAYER_ORDER[switch.source], default=None)
-
-
 def disable(place: Place, name: str) -> Updated:
     """Put a name among those that are disabled; raises SettingsFileError, and nothing changed."""
 
     def missing(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = [value_at(value, path) for path in DISABLED_NAMES]
-        lists = [names for names in found if isinstance(names, list)]
+        values = [value_at(value, path) for path in DISABLED_NAMES]
+        lists = [names for names in values if isinstance(names, list)]
         if any(name in names for names in lists):
             return {}
         # One list is easier to keep in view than two.
-        is_newer = len(lists) == 1 and not isinstance(found[0], list)
+        is_newer = len(lists) == 1 and not isinstance(values[0], list)
         section, listed = DISABLED_NAMES[is_newer]
         return {str(section): {listed: [name]}}
 
@@ -437,12 +363,12 @@ def enable(place: Place, name: str) -> list[Updated]:
     """Take a name out of those that are disabled, wherever it is ours to do so; gives what was
     changed. Raises SettingsFileError: the file in question is as it was."""
 
-    def freed(settings: SettingsText) -> str:
+    def remove_name(settings: SettingsText) -> str:
         text = settings.document.text
         for path in DISABLED_NAMES:
             text = without(text, path, name)
         return text
 
     there = [file for file in place.own_files if os.path.exists(file)]
-    done = [rewrite_settings(file, freed, backup=False) for file in there]
-    return [updated for updated in done if updated.changed]
+    updates = [rewrite_settings(file, remove_name, backup=False) for file in there]
+    return [updated for updated in updates if updated.changed]

@@ -104,24 +104,24 @@ class Document:
     def place_of(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of an offset."""
         if self._line_starts is None:
-            self._line_starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+            self._line_starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def _find_nearest(self, path: Path) -> tuple[Span, int]:
         """The span at a path or of its nearest known parent, and how many steps are missing."""
         span = self.root
-        for taken, step in enumerate(path):
+        for depth, step in enumerate(path):
             try:
                 span = span.members[step]  # type: ignore[index]
             except (LookupError, TypeError):
-                return span, len(path) - taken
+                return span, len(path) - depth
         return span, 0
 
 
 def parse(text: str) -> Document:
     """Parse one document; raises JsoncError."""
-    reader = _Reader(text)
+    reader = _JsoncReader(text)
     root = Span(0, 0, 0)
     value = reader.value(reader.token(), root)
     if reader.token() or reader.start < len(text):
@@ -151,9 +151,9 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 def skip_blanks(text: str, offset: int) -> int:
     """Where the next token begins, behind blanks and comments."""
-    found = _TOKEN.match(text, offset)
-    assert found is not None
-    return found.start(1)
+    match = _TOKEN.match(text, offset)
+    assert match is not None
+    return match.start(1)
 
 
 def value_at(value: Any, path: Path) -> Any:
@@ -176,7 +176,7 @@ def spoken(path: Path) -> str:
     return text
 
 
-class _Reader:
+class _JsoncReader:
     """Reads token by token; the last one is from ``start`` to ``at``."""
 
     def __init__(self, text: str) -> None:
@@ -188,10 +188,10 @@ class _Reader:
 
     def token(self) -> str:
         """Read the next string, sign or word; "" at the end of the text and at anything else."""
-        found = _TOKEN.match(self.text, self.at)
-        assert found is not None
-        self.start, self.at = found.span(1)
-        return found[1]
+        match = _TOKEN.match(self.text, self.at)
+        assert match is not None
+        self.start, self.at = match.span(1)
+        return match[1]
 
     def value(self, token: str, span: Span) -> Any:
         """Read the value that begins with a token, and fill in its span."""
@@ -206,7 +206,7 @@ class _Reader:
         elif first == "-" or first.isdigit():
             value = self._decode(token)
         else:
-            problem = f"expected a value, found {self._found!r}"
+            problem = f"expected a value, found {self._character!r}"
             raise self.error(problem, at_end="the file ends here")
         span.end = self.at
         return value
@@ -235,7 +235,9 @@ class _Reader:
             elif token:
                 key, member = len(values), Span(self.start, self.start, 0)
             else:
-                raise self._make_unclosed_error(bracket, f"expected a value, found {self._found!r}")
+                raise self._make_unclosed_error(
+                    bracket, f"expected a value, found {self._character!r}"
+                )
             self.path[-1] = key
             is_known = key in values
             values[key] = self.value(token, member)
@@ -261,7 +263,7 @@ class _Reader:
             raise self.error(f"{token[:40]} is not a JSON value") from None
 
     @property
-    def _found(self) -> str:
+    def _character(self) -> str:
         return self.text[self.start : self.start + 1]
 
     def _make_unclosed_error(self, bracket: str, problem: str) -> JsoncError:
@@ -273,7 +275,7 @@ class _Reader:
             problem = at_end
         elif self.text.startswith("/*", self.start):
             problem = "this comment is not closed"
-        elif self._found == '"' and self.at == self.start:
+        elif self._character == '"' and self.at == self.start:
             problem = "this string is not closed on its line"
         return JsoncError(problem, *line_and_column(self.text, self.start))
 

@@ -74,18 +74,39 @@ class SettingsFile(msgspec.Struct, frozen=True):
     dialect: str = "native"
 
 
-class ForeignRules(Protocol):
-    """What the settings of another dialect say beside hooks; only that dialect knows all of it."""
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that switches hooks off, or says that they are on: those of ``name``, or without
+    one all that its layer may disable.
 
-    @property
-    def only_managed(self) -> bool:
-        """True if only hooks of the system's layer run."""
-        ...
+    One of another dialect's settings is about hooks of that dialect; with ``spares_system`` it is
+    not about those of the system's settings.
+    """
+
+    source: HookSource
+    file: str
+    line: int | None
+    name: str | None = None
+    is_on: bool = False
+    is_foreign: bool = False
+    spares_system: bool = False
+
+    def covers(self, hook: HookConfig) -> bool:
+        """True if it is about a hook, whether or not its layer may disable that."""
+        if self.is_foreign and hook.dialect not in ROWS:
+            return False
+        if self.spares_system and hook.source is HookSource.SYSTEM:
+            return False
+        return self.name in (None, hook.name)
+
+    def describe(self) -> dict[str, Any]:
+        """Return its layer and place, for a document."""
+        return {"source": self.source.value, "file": self.file, "line": self.line}
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
     """What one file, or one argument in code, says; None where it says nothing.
 
+    Of its ``switches`` at most one is about all hooks, but for one that spares the system's.
     ``foreign`` is whether files of other dialects are read, ``plugins`` are folders of plugins, and
     ``tools`` maps the host's tools to those of other dialects; ``tool_names`` are all tools that
     the layer declares, also those with only a name. A layer with ``rules`` is a file of another
@@ -94,8 +115,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
     source: HookSource
     entries: tuple[HookRegistryEntry, ...] = ()
-    enabled: bool | None = None
-    disabled: tuple[str, ...] = ()
+    switches: tuple[Switch, ...] = ()
     strict: bool = False
     required: tuple[str, ...] = ()
     redaction: Redaction | None = None
@@ -105,7 +125,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     tools: Mapping[str, DeclaredTool] = {}
     tool_names: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
-    rules: "ForeignRules | None" = None
+    rules: msgspec.Struct | None = None
     problems: tuple[Problem, ...] = ()
 
 
@@ -163,8 +183,8 @@ class EffectiveSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``enabled`` is False if no hook may run; ``only_managed`` is True if the user disabled hooks,
     so that only managed ones run. With ``strict`` an event is blocked if not all of its hooks could
-    answer, with ``required`` if one of these hooks is not in force. ``trace`` asks for a record of
-    what hooks do.
+    answer, with ``required`` if one of these hooks is not in force. ``switches`` are what switches
+    hooks off, highest priority first. ``trace`` asks for a record of what hooks do.
 
     ``tools`` are the host's as other dialects call them and ``shared_env`` the variables that all
     hooks in its settings get, both only for hooks of its dialect. ``private_hosts`` are hosts of a
@@ -174,6 +194,7 @@ class EffectiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[HookRegistryEntry, ...] = ()
     enabled: bool = True
     only_managed: bool = False
+    switches: tuple[Switch, ...] = ()
     strict: bool = False
     required: tuple[Required, ...] = ()
     redaction: Redaction = Redaction()
@@ -192,33 +213,41 @@ def may_disable(source: HookSource, hook: HookConfig) -> bool:
     return source is HookSource.SYSTEM or not hook.managed
 
 
+def find_switch(hook: HookConfig, switches: Iterable[Switch]) -> Switch | None:
+    """The switch that keeps a hook off: that of the most trusted layer."""
+    fitting = [each for each in switches if each.covers(hook) and may_disable(each.source, hook)]
+    by_layer = (each for source in _SWITCHING for each in fitting if each.source is source)
+    return next(by_layer, None)
+
+
 class Switches:
-    """Which hooks the layers enable: a layer switches all hooks, or some by name; a file of
-    another dialect switches those of that dialect."""
+    """Which hooks the layers enable. ``off`` are the switches that count, highest priority first:
+    in the files of a layer, the first that is about all hooks."""
 
     def __init__(self, layers: Iterable[Layer], disabled: Iterable[str] = ()) -> None:
         """``disabled`` are more names that the user disables."""
-        self.on: dict[HookSource, bool] = {}
-        self._foreign_on: dict[HookSource, bool] = {}
-        self._only_managed = False
-        self._off: dict[HookSource, set[str]] = {HookSource.USER: set(disabled)}
-        for layer in layers:
-            if layer.enabled is not None:
-                on = self.on if layer.rules is None else self._foreign_on
-                on.setdefault(layer.source, layer.enabled)
-            if layer.rules is not None:
-                self._only_managed |= layer.rules.only_managed
-            self._off.setdefault(layer.source, set()).update(layer.disabled)
+        self._disabled = frozenset(disabled)
+        off: list[Switch] = []
+        first: dict[tuple[HookSource, bool], Switch] = {}
+        for switch in (switch for layer in layers for switch in layer.switches):
+            if switch.name is None and not switch.spares_system:
+                scope = switch.source, switch.is_foreign
+                if first.setdefault(scope, switch) is not switch or switch.is_on:
+                    continue
+            off.append(switch)
+        self.off = tuple(off)
+
+    def is_on(self, source: HookSource) -> bool:
+        """Whether a layer lets hooks run at all."""
+        return not any(
+            each.source is source and each.name is None and not each.is_foreign for each in self.off
+        )
 
     def allow(self, source: HookSource, hook: HookConfig) -> bool:
         """Whether a layer lets a hook run."""
-        if hook.dialect in ROWS:
-            is_refused = source is HookSource.SYSTEM and self._only_managed
-            if is_refused and hook.source is not HookSource.SYSTEM:
-                return False
-            if not self._foreign_on.get(source, True):
-                return False
-        return self.on.get(source, True) and hook.name not in self._off.get(source, ())
+        if source is HookSource.USER and hook.name in self._disabled:
+            return False
+        return not any(each.source is source and each.covers(hook) for each in self.off)
 
     def allow_all(self, hook: HookConfig) -> bool:
         """Whether every layer that may disable a hook lets it run."""
@@ -311,11 +340,11 @@ class GivenTrust:
 
 def find_tools(layers: Iterable[Layer]) -> dict[str, Mapping[str, Any]]:
     """What the project's layers declare about the host's tools; the first counts."""
-    found: dict[str, Mapping[str, Any]] = {}
+    tools: dict[str, Mapping[str, Any]] = {}
     for layer in layers:
         if layer.source is HookSource.PROJECT:
-            found = {**{name: alias for name, (alias, _) in layer.tools.items()}, **found}
-    return found
+            tools = {**{name: alias for name, (alias, _) in layer.tools.items()}, **tools}
+    return tools
 
 
 def combine(
@@ -338,11 +367,11 @@ def combine(
     problems = [problem for layer in layers for problem in layer.problems]
     guards = trust.get_guards()
     # Of a changed entry whose guard goes on, people are told with the guard.
-    told = {(guard.event, guard.name) for guard in guards}
+    guarded = {(guard.event, guard.name) for guard in guards}
     held_back = sum(
         1
         for entry in entries
-        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in told
+        if not entry.trusted and entry.enabled and (entry.event, entry.name) not in guarded
     )
     if held_back:
         are, them = ("hook is", "it") if held_back == 1 else ("hooks are", "them")
@@ -362,13 +391,14 @@ def combine(
     for layer in layers:
         strict |= layer.strict and layer.source is not HookSource.PROJECT
     entries = [_wait_if_required(entry, demands, problems) for entry in entries]
-    user_on = switches.on.get(HookSource.USER, True)
-    is_on = switches.on.get(HookSource.SYSTEM, True) and (user_on or managed)
+    user_on = switches.is_on(HookSource.USER)
+    is_on = switches.is_on(HookSource.SYSTEM) and (user_on or managed)
     return EffectiveSettings(
         entries=tuple(entries),
         # Disabling hooks must not bypass a required hook.
         enabled=is_on or bool(demands),
         only_managed=not user_on,
+        switches=switches.off,
         strict=strict or project_strict,
         required=tuple(sorted(demands, key=lambda demand: (demand.name, sorted(demand.sources)))),
         redaction=redaction,

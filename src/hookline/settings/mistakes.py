@@ -53,14 +53,20 @@ def find_misfits(key: Key, value: Any, *, unit: str) -> tuple[list[Misfit], Any]
     if issubclass(get_origin(type_) or object, Mapping):
         if isinstance(value, Mapping):
             must = must or _speak_type(get_args(type_)[1], unit)
-            bad = [item for item, held in value.items() if _find_fault({item: held}, key.type)]
-            good = {item: held for item, held in value.items() if item not in bad}
+            bad = [
+                item
+                for item, item_value in value.items()
+                if _find_fault({item: item_value}, key.type)
+            ]
+            good = {item: item_value for item, item_value in value.items() if item not in bad}
             return [Misfit((item,), must, "it was ignored", (item,)) for item in bad], good
         must = ""
     must, place = must or _speak_type(type_, unit), _read_place(_find_fault(value, key.type))
     if key.rules.each and isinstance(value, list | tuple):
-        done = "values that are not strings were ignored"
-        return [Misfit((), must, done, place)], [each for each in value if isinstance(each, str)]
+        consequence = "values that are not strings were ignored"
+        return [Misfit((), must, consequence, place)], [
+            each for each in value if isinstance(each, str)
+        ]
     return [Misfit((), must, place=place)], None
 
 
@@ -105,10 +111,10 @@ def _speak_type(type_: Any, unit: str) -> str:
 
 class Slip(NamedTuple):
     """A key that nothing reads but that was probably meant to decide policy: the message, what
-    happens without it and what to do. ``meant`` is the key that decides policy, ``is_here`` whether
-    it belongs in the same object."""
+    happens without it and what to do. ``target`` is the key that decides policy, ``is_here``
+    whether it belongs in the same object."""
 
-    meant: str
+    target: str
     is_here: bool
     message: str
     consequence: str
@@ -117,7 +123,7 @@ class Slip(NamedTuple):
     @property
     def loses_hooks(self) -> bool:
         """True if it holds hooks, which are lost with it."""
-        return self.meant == "hooks"
+        return self.target == "hooks"
 
 
 def speak_of(kind: type[msgspec.Struct]) -> str:
@@ -141,26 +147,26 @@ def find_slip(
     strays: dict[str, tuple[type[msgspec.Struct], Key]] = {}
     for other in _FOREIGN_OBJECTS if is_foreign else _REMEDIES:
         if place in _WITH_STRAYS and other is not place:
-            found = _find_policy(other, is_foreign=True)
-            strays |= {name: (other, each) for name, each in found.items() if each.rules.stray}
+            policy = _find_policy(other, is_foreign=True)
+            strays |= {name: (other, each) for name, each in policy.items() if each.rules.stray}
     if place is HookConfig and not is_foreign:
         strays["if"] = (HookConfig, keys_of(HookConfig, is_foreign=True)["if"])
     strays = {name: stray for name, stray in strays.items() if name not in here}
     names = (*here, *strays)
     # An exact match comes before any misspelling.
-    meant = key if key in strays else next((name for name in names if is_slip(key, name)), None)
-    if meant is None and not getattr(kind, "is_shared", False):
-        meant = only_one(key, names)
-    if meant is None or key in here:
+    target = key if key in strays else next((name for name in names if is_slip(key, name)), None)
+    if target is None and not getattr(kind, "is_shared", False):
+        target = only_one(key, names)
+    if target is None or key in here:
         return None
     message = f"is not a key of {speak_of(kind)}"
-    if meant in here:
-        return Slip(meant, True, message, here[meant].rules.loss, did_you_mean([meant]))
-    home, stray = strays[meant]
-    remedy = _explain_home(meant, home, place, is_foreign=is_foreign, is_registered=is_registered)
-    if meant != key:
-        remedy = f"it is spelt {meant}: {remedy}"
-    return Slip(meant, False, message, stray.rules.loss, remedy)
+    if target in here:
+        return Slip(target, True, message, here[target].rules.loss, did_you_mean([target]))
+    home, stray = strays[target]
+    remedy = _explain_home(target, home, place, is_foreign=is_foreign, is_registered=is_registered)
+    if target != key:
+        remedy = f"it is spelt {target}: {remedy}"
+    return Slip(target, False, message, stray.rules.loss, remedy)
 
 
 def _explain_home(

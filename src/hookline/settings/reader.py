@@ -31,9 +31,11 @@ from hookline.settings.layers import (
     GivenTrust,
     HookRegistryEntry,
     Layer,
+    Plugin,
     ProjectTrust,
     Required,
     SettingsFile,
+    Switch,
     Switches,
     combine,
     find_demands,
@@ -93,6 +95,7 @@ __all__ = [
     "find_foreign_files",
     "find_project_dir",
     "find_settings_files",
+    "find_switch_values",
     "find_tools",
     "is_foreign_file",
     "keep_one_of_each",
@@ -178,8 +181,8 @@ class Origin(msgspec.Struct, frozen=True):
         at: Path | None = None,
     ) -> Problem:
         """Make a problem of the value at a path; ``at`` is the place in it to show."""
-        whole, shown = (*self.base, *path), (*self.base, *(path if at is None else at))
-        line, column = self.document.place(shown) if self.document else (None, None)
+        whole, place = (*self.base, *path), (*self.base, *(path if at is None else at))
+        line, column = self.document.place(place) if self.document else (None, None)
         return Problem(
             kind=kind,
             message=message,
@@ -226,24 +229,24 @@ def find_settings_files(
     project_dir: str,
     home: str | None,
     *,
-    given: Iterable[str | os.PathLike[str]] | None = None,
+    replacements: Iterable[str | os.PathLike[str]] | None = None,
     system: str | None = None,
 ) -> list[SettingsFile]:
     """Every file that may hold settings, highest priority first; a file that is reached twice
-    counts once, for the layer that is trusted more. ``given`` files replace the project's and the
-    user's, ``system`` replaces the system's; a given file in the folder of another dialect is
-    in that dialect."""
+    counts once, for the layer that is trusted more. ``replacements`` stand for the project's and
+    the user's files, ``system`` for the system's; one in the folder of another dialect is in that
+    dialect."""
     own_folder = os.path.join(project_dir, ".hookline")
     project = _join_each(own_folder, _OWN_FILES) + _join_each(project_dir, _PROJECT_FILES)
     user = _join_each(user_config_dir(), _OWN_FILES) + _join_each(home, _HOME_FILES)
-    if given is not None:
-        project, user = [], [os.path.abspath(path) for path in given]
-    found = [SettingsFile(path, HookSource.PROJECT) for path in project]
+    if replacements is not None:
+        project, user = [], [os.path.abspath(path) for path in replacements]
+    files = [SettingsFile(path, HookSource.PROJECT) for path in project]
     for path in user:
-        dialect = "native" if given is None else find_dialect(path)
-        found.append(SettingsFile(path, HookSource.USER, dialect))
-    found.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
-    return keep_one_of_each(found)
+        dialect = "native" if replacements is None else find_dialect(path)
+        files.append(SettingsFile(path, HookSource.USER, dialect))
+    files.append(SettingsFile(system or system_settings_file(), HookSource.SYSTEM))
+    return keep_one_of_each(files)
 
 
 def find_foreign_files(project_dir: str, home: str | None) -> list[SettingsFile]:
@@ -267,8 +270,8 @@ def keep_one_of_each(files: Sequence[SettingsFile]) -> list[SettingsFile]:
         real = os.path.realpath(file.path)
         if real not in chosen or LAYER_ORDER[chosen[real].source] <= LAYER_ORDER[file.source]:
             chosen[real] = file
-    kept = set(map(id, chosen.values()))
-    return [file for file in files if id(file) in kept]
+    ids = set(map(id, chosen.values()))
+    return [file for file in files if id(file) in ids]
 
 
 def find_dialect(path: str) -> str:
@@ -284,6 +287,14 @@ def is_foreign_file(path: str) -> bool:
 
 def _join_each(directory: str | None, names: Iterable[str]) -> list[str]:
     return [] if directory is None else [os.path.join(directory, name) for name in names]
+
+
+def find_switch_values(value: Any) -> Iterator[tuple[Path, bool]]:
+    """What a settings object says about all hooks: the path to each word, and whether they run."""
+    for path in SWITCHES:
+        is_on = value_at(value, path)
+        if isinstance(is_on, bool):
+            yield path, is_on
 
 
 def find_disabled_names(value: Any) -> Iterator[tuple[Path, str]]:
@@ -326,15 +337,15 @@ class ObjectReader:
         self.report_slips(value, kind, path)
         chosen: dict[str, Any] = {}
         for name, key in keys_of(kind, is_foreign=self.is_foreign).items():
-            found = None if key.rules.in_parts else value.get(name)
-            if found is None:
+            member = None if key.rules.in_parts else value.get(name)
+            if member is None:
                 continue
             if key.section is None:
-                chosen[name] = found
-            elif not isinstance(found, Mapping):
+                chosen[name] = member
+            elif not isinstance(member, Mapping):
                 self.report((*path, name), "bad-field", "must be an object", _IGNORED)
             elif not self._is_overreach(key, (*path, name)):
-                chosen[name] = self.read(key.section, found, (*path, name))
+                chosen[name] = self.read(key.section, member, (*path, name))
         return self.convert(kind, chosen, path)
 
     def convert(self, kind: type[S], chosen: dict[str, Any], path: Path) -> S:
@@ -360,7 +371,7 @@ class ObjectReader:
                     self._mend(name, keys[name], chosen, path)
             value = msgspec.convert(chosen, kind)
         for name in [each for each in chosen if keys[each].rules.layers in _REFUSED]:
-            others = {each: held for each, held in chosen.items() if each != name}
+            others = {each: other for each, other in chosen.items() if each != name}
             without = msgspec.convert(others, kind)
             is_leaf = keys[name].section is None
             if is_leaf and without != value and self._is_overreach(keys[name], (*path, name)):
@@ -387,9 +398,9 @@ class ObjectReader:
         if usable is not None:
             chosen[name] = usable
         for misfit in misfits:
-            done = misfit.consequence or self.say_default(name)
+            consequence = misfit.consequence or self.say_default(name)
             here, at = (*path, name, *misfit.path), (*path, name, *misfit.place)
-            self.report(here, "bad-field", f"must be {misfit.must}", done, at=at)
+            self.report(here, "bad-field", f"must be {misfit.must}", consequence, at=at)
 
     def say_default(self, name: str) -> str:  # noqa: ARG002
         """Say what is done about a bad value of a key."""
@@ -399,12 +410,12 @@ class ObjectReader:
         self, value: Mapping[Any, Any], kind: type[msgspec.Struct], path: Path
     ) -> None:
         """Report each unknown key of an object that was meant to decide policy."""
-        known = self._find_known(kind, path)
-        if value.keys() <= known:
+        keys = self._find_known(kind, path)
+        if value.keys() <= keys:
             return
         from hookline.settings.mistakes import find_slip
 
-        unknown = (key for key in value if key not in known and isinstance(key, str))
+        unknown = (key for key in value if key not in keys and isinstance(key, str))
         for key in islice(unknown, _MOST_UNKNOWN):
             is_registered = issubclass(kind, HookConfig) and not path
             slip = find_slip(key, kind, is_foreign=self.is_foreign, is_registered=is_registered)
@@ -479,8 +490,8 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
         raise InvalidHookError(
             "inline is for plain functions; an async one runs in its caller's event loop anyway"
         )
-    named = {"function": function, "is_async": is_async, "inline": inline}
-    return RuntimeHook(**msgspec.structs.asdict(common), **named)
+    fields = {"function": function, "is_async": is_async, "inline": inline}
+    return RuntimeHook(**msgspec.structs.asdict(common), **fields)
 
 
 def make_entry(
@@ -632,8 +643,8 @@ class _HookReader(ObjectReader):
     def read_fields(self, kind: type[H], config: Mapping[str, Any], path: Path, key: str) -> H:
         """Read the declared keys of a hook, in the words and units of the dialect; raises
         ValidationError if it lacks one that it cannot do without."""
-        known = keys_of(kind, is_foreign=self.dialect.has_conditions)
-        chosen = {name: config[name] for name in known if name in config}
+        keys = keys_of(kind, is_foreign=self.dialect.has_conditions)
+        chosen = {name: config[name] for name in keys if name in config}
         self._default_timeout = self.dialect.default_timeout_ms(key, kind.type)
         if chosen.get("timeout") == float("inf"):
             chosen["timeout"] = None
@@ -728,9 +739,11 @@ def _name_kind(value: object) -> str:
 
 
 class SettingsReader:
-    """Reads the same files again and again; a broken file keeps its last good content. The host's
-    ``tools`` are for matchers that use other names for them. If ``texts`` is given, each file that
-    was read is put into it."""
+    """Reads the same files and plugins again and again; a broken one keeps its last good content.
+
+    The host's ``tools`` are for matchers that use other names for them. If ``texts`` is given, each
+    file that was read is put into it.
+    """
 
     def __init__(
         self,
@@ -742,7 +755,8 @@ class SettingsReader:
         self.files = tuple(files)
         self._tools = tools
         self._texts = texts
-        self._last_good: dict[str, Layer] = {}
+        # By the path of a file, or of a plugin's folder.
+        self._last_good: dict[str, tuple[Layer, ...]] = {}
 
     def read(self) -> list[Layer]:
         """Read a layer from each file that exists, highest priority first; raises OSError if the
@@ -752,23 +766,41 @@ class SettingsReader:
     def read_file(self, file: SettingsFile) -> Layer | None:
         """Read the layer of a file, None if there is no file; raises OSError as ``read`` does."""
         try:
-            found = read_settings_file(file.path)
+            content = read_settings_file(file.path)
         except SettingsFileError as error:
-            kept = self._last_good.get(file.path)
-            done = "its last good version stays in force" if kept else "the file was skipped"
-            done += ", the other settings still apply"
-            problem = msgspec.structs.replace(error.problem, consequence=done)
-            layer = kept or Layer(source=file.source)
+            former = self._recall(file.path, file.source)
+            fate = "its last good version stays in force" if former else "the file was skipped"
+            consequence = f"{fate}, the other settings still apply"
+            problem = msgspec.structs.replace(error.problem, consequence=consequence)
+            layer = former[0] if former else Layer(source=file.source)
             return msgspec.structs.replace(layer, problems=(problem,))
         self._last_good.pop(file.path, None)
-        if found is None:
+        if content is None:
             return None
         if self._texts is not None:
-            self._texts[file.path] = found
-        value, document = found[1].value, found[1]
+            self._texts[file.path] = content
+        value, document = content[1].value, content[1]
         layer = read_layer(value, file.source, file.path, document, file.dialect, tools=self._tools)
-        self._last_good[file.path] = layer
+        self._last_good[file.path] = (layer,)
         return layer
+
+    def read_plugin(self, folder: str, source: HookSource, place: Problem) -> Plugin:
+        """Read a plugin's folder for the layer that names it at ``place``; its problems are in a
+        layer of their own."""
+        dialect = load_foreign(PLUGINS)
+        root = dialect.find_plugin_root(folder)
+        plugin = dialect.read_plugin(folder, source, place, self._tools)
+        if not plugin.problems:
+            self._last_good[root] = plugin.layers
+            return plugin
+        layers = self._recall(root, source) or plugin.layers
+        layers += (Layer(source=source, problems=plugin.problems),)
+        return msgspec.structs.replace(plugin, layers=layers)
+
+    def _recall(self, path: str, source: HookSource) -> tuple[Layer, ...]:
+        """The last good content of a file or a plugin, if it was read for the same layer."""
+        former = self._last_good.get(path, ())
+        return former if former and former[0].source is source else ()
 
 
 def read_layer(
@@ -794,19 +826,12 @@ def read_layer(
     reader.problems += origin.duplicate_keys()
     # What is no object is reported with the hooks and the tools in it.
     raw_hooks, raw_tools = value.get("hooks"), value.get("tools")
-    hooks, of_tools = HooksSection(), ToolsSection()
+    hooks = HooksSection()
     if isinstance(raw_hooks, Mapping):
-        known = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
-        hooks = reader.read(HooksSection, known, ("hooks",))
+        declared_hooks = {key: raw_hooks[key] for key in keys_of(HooksSection) if key in raw_hooks}
+        hooks = reader.read(HooksSection, declared_hooks, ("hooks",))
     if isinstance(raw_tools, Mapping):
-        of_tools = reader.read(ToolsSection, raw_tools, ("tools",))
-    config = settings.hooks_config
-    switches = [settings.enable_hooks, hooks.enabled, of_tools.enable_hooks]
-    disabled = hooks.disabled
-    if config is not msgspec.UNSET:
-        switches.append(config.enabled)
-        disabled += config.disabled
-    set_switches = [switch for switch in switches if switch is not msgspec.UNSET]
+        reader.read(ToolsSection, raw_tools, ("tools",))
     security = settings.security or Security()
     hookline = settings.hookline
     trace = hookline.trace if hookline is not msgspec.UNSET else msgspec.UNSET
@@ -819,8 +844,7 @@ def read_layer(
     return Layer(
         source=source,
         entries=parsed.entries,
-        enabled=all(set_switches) if set_switches else None,
-        disabled=disabled,
+        switches=tuple(_read_switches(value, source, origin)),
         strict=settings.strict,
         required=hooks.required,
         redaction=security.environment_variable_redaction or None,
@@ -838,6 +862,19 @@ def read_layer(
     )
 
 
+def _read_switches(
+    value: Mapping[str, Any], source: HookSource, origin: Origin
+) -> Iterator[Switch]:
+    """The names that a settings object disables, and its word about all hooks: off, if it has two
+    that differ."""
+    for path, name in find_disabled_names(value):
+        yield Switch(source=source, file=origin.label, line=origin.line(path), name=name)
+    whole = min(find_switch_values(value), key=lambda each: each[1], default=None)
+    if whole is not None:
+        path, is_on = whole
+        yield Switch(source=source, file=origin.label, line=origin.line(path), is_on=is_on)
+
+
 def _read_tools(
     reader: ObjectReader, value: Mapping[str, Any], path: Path, file: str
 ) -> Iterator[tuple[str, DeclaredTool | None]]:
@@ -847,8 +884,8 @@ def _read_tools(
     if isinstance(declared, list):
         names = [name for name in declared if isinstance(name, str)]
         if len(names) < len(declared):
-            done = "values that are not strings were ignored"
-            reader.report(path, "bad-field", "must be a list of strings", done)
+            consequence = "values that are not strings were ignored"
+            reader.report(path, "bad-field", "must be a list of strings", consequence)
         yield from dict.fromkeys(names).items()
         return
     if not isinstance(declared, dict):
@@ -869,12 +906,10 @@ def _read_tools(
                 raise msgspec.ValidationError
             alias = reader.read(ToolNames, {"name": raw} if isinstance(raw, str) else raw, at)
         except msgspec.ValidationError:
-            title = ROWS[PLUGINS].title
-            message = f'must be the name of a tool of {title}\'s, or an object with its "name"'
-            reader.report(at, "bad-field", message, _IGNORED)
+            reader.report(at, "bad-field", f"must be {ToolNames.must}", _IGNORED)
             continue
-        written = msgspec.to_builtins(alias)
+        declaration = msgspec.to_builtins(alias)
         if alias.fields:
             fields = alias.fields.items()
-            written["fields"] = {f: [n] if isinstance(n, str) else n for f, n in fields}
-        yield tool, (written, reader.origin.problem(at, "overreach", ""))
+            declaration["fields"] = {f: [n] if isinstance(n, str) else n for f, n in fields}
+        yield tool, (declaration, reader.origin.problem(at, "overreach", ""))

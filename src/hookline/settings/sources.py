@@ -55,21 +55,20 @@ class Sources:
         self.foreign = self._foreign = foreign
         self._project_dir = project_dir
         self._plugins = [os.path.abspath(os.path.expanduser(folder)) for folder in plugins]
-        self._last_good: dict[str, tuple[Layer, ...]] = {}
         self._reader = SettingsReader(tools=self.tools, texts=texts)
 
     def read(self) -> ReadSources:
         """Read all sources; raises OSError if the system has run out of resources."""
-        found = {file: self._reader.read_file(file) for file in self._own_files}
+        layer_of = {file: self._reader.read_file(file) for file in self._own_files}
         self.foreign, wanted = self._find_wanted(
-            [layer for layer in found.values() if layer is not None]
+            [layer for layer in layer_of.values() if layer is not None]
         )
-        asked = [file for file in self._foreign_files if file.source in wanted]
+        foreign_files = [file for file in self._foreign_files if file.source in wanted]
         self.files = self._own_files
-        if asked:
-            kept = keep_one_of_each([*self._own_files, *asked])
-            self.files = tuple(sorted(kept, key=lambda file: LAYER_ORDER[file.source]))
-        read = (found[f] if f in found else self._reader.read_file(f) for f in self.files)
+        if foreign_files:
+            files = keep_one_of_each([*self._own_files, *foreign_files])
+            self.files = tuple(sorted(files, key=lambda file: LAYER_ORDER[file.source]))
+        read = (layer_of[f] if f in layer_of else self._reader.read_file(f) for f in self.files)
         layers = [layer for layer in read if layer is not None]
         by_source = self._read_plugins(layers)
         in_code = by_source.pop(HookSource.RUNTIME, [])
@@ -105,22 +104,22 @@ class Sources:
         project can ask only for its own, and only if neither the user nor the system refuses."""
         if self._foreign is not None:
             return self._foreign, _EVERYBODY if self._foreign else frozenset()
-        said: dict[HookSource, bool] = {}
+        wishes: dict[HookSource, bool] = {}
         for layer in layers:
             if layer.foreign is not None:
-                said.setdefault(layer.source, layer.foreign)
-        system, user = said.get(HookSource.SYSTEM), said.get(HookSource.USER)
+                wishes.setdefault(layer.source, layer.foreign)
+        system, user = wishes.get(HookSource.SYSTEM), wishes.get(HookSource.USER)
         if system is False or user is False:
             return False, frozenset({HookSource.SYSTEM} if system else ())
         if system or user:
             return True, _EVERYBODY
-        of_project = said.get(HookSource.PROJECT, False)
+        of_project = wishes.get(HookSource.PROJECT, False)
         return of_project or None, frozenset({HookSource.PROJECT} if of_project else ())
 
     def _read_plugins(self, layers: Iterable[Layer]) -> dict[HookSource, list[Layer]]:
         """The layers of all plugins by the layer that names them, the runtime for code. A folder
         that several name is read for the one that is trusted most."""
-        named = [
+        mentions = [
             (HookSource.RUNTIME, folder, Problem(kind="bad-plugin", message="", file=folder))
             for folder in self._plugins
         ]
@@ -129,32 +128,25 @@ class Sources:
                 is_projects = layer.source is HookSource.PROJECT
                 base = self._project_dir if is_projects else os.path.dirname(place.file)
                 folder = os.path.abspath(os.path.join(base, os.path.expanduser(folder)))
-                named.append((layer.source, folder, place))
-        if not named:
+                mentions.append((layer.source, folder, place))
+        if not mentions:
             self.plugin_files = self.plugins = ()
             return {}
         dialect = load_foreign(PLUGINS)
-        named.sort(key=lambda each: _NAMING.index(each[0]))
+        mentions.sort(key=lambda each: _NAMING.index(each[0]))
         by_source: dict[HookSource, list[Layer]] = {}
         files: list[str] = []
         plugins: list[tuple[HookSource, tuple[tuple[str, Path], ...]]] = []
-        done: set[str] = set()
-        for namer, folder, place in named:
+        roots: set[str] = set()
+        for namer, folder, place in mentions:
             root = dialect.find_plugin_root(folder)
-            if root in done:
+            if root in roots:
                 continue
-            done.add(root)
+            roots.add(root)
             source = HookSource.USER if namer is HookSource.RUNTIME else namer
-            read = dialect.read_plugin(folder, source, place, self.tools)
-            files += read.files
-            plugins.append((source, read.places))
-            found = read.layers
-            if read.problems:
-                kept = self._last_good.get(root, ())
-                found = kept if kept and kept[0].source is source else found
-                found = (*found, Layer(source=source, problems=read.problems))
-            else:
-                self._last_good[root] = found
-            by_source.setdefault(namer, []).extend(found)
+            plugin = self._reader.read_plugin(folder, source, place)
+            files += plugin.files
+            plugins.append((source, plugin.places))
+            by_source.setdefault(namer, []).extend(plugin.layers)
         self.plugin_files, self.plugins = tuple(files), tuple(plugins)
         return by_source

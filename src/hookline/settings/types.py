@@ -94,6 +94,8 @@ class Definition(Section, frozen=True, kw_only=True):
 class ToolNames(Section, frozen=True, kw_only=True, omit_defaults=True):
     """What a tool of the agent is in Claude Code."""
 
+    must: ClassVar[str] = 'the name of a tool of Claude Code\'s, or an object with its "name"'
+
     name: Annotated[
         str,
         key("The name of the tool in Claude Code.", "Bash"),
@@ -126,6 +128,8 @@ def _event(meaning: str) -> Meta:
 
 class HooksSection(Section, frozen=True, kw_only=True):
     """The hooks of each event, and which of them run."""
+
+    spoken: ClassVar[str] = "hooks"
 
     before_tool: Annotated[
         list[Definition],
@@ -265,6 +269,8 @@ class HooksConfig(Section, frozen=True, kw_only=True):
 class HooklineSection(Section, frozen=True, kw_only=True):
     """What hookline does beside running hooks."""
 
+    spoken: ClassVar[str] = "hookline"
+
     trace: Annotated[
         bool | UnsetType,
         key(
@@ -307,6 +313,7 @@ class ToolsSection(Section, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     """What the agent's tools are in Claude Code, as in hooks.tools; LLxprt Code's settings have a
     switch among them."""
 
+    spoken: ClassVar[str] = "tools"
     is_shared: ClassVar[bool] = True
 
     enable_hooks: Annotated[

@@ -42,7 +42,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_grammar(self) -> bool:
         """True if it is no command, but a part of one that holds others."""
-        return bool(self.function) or (bool(self.words) and self.words[0].written in RESERVED)
+        return bool(self.function) or (bool(self.words) and self.words[0].source in RESERVED)
 
 
 def split_commands(text: str) -> list[Command]:
@@ -96,7 +96,7 @@ class _Splitter:
                 self._now.operator = token
             elif token in ("[[", "case"):
                 self._end("")
-                self._now.words.append(Word((token,), is_exact=True, written=token))
+                self._now.words.append(Word((token,), is_exact=True, source=token))
             elif token == "(":
                 self._open(at)
             elif token == ")":
@@ -132,7 +132,7 @@ class _Splitter:
 
     def _open(self, at: int) -> None:
         before = self._tokens[at - 1] if at else ""
-        if isinstance(before, Word) and before.assigned and before.written.endswith("="):
+        if isinstance(before, Word) and before.assigned and before.source.endswith("="):
             # The elements of an array follow.
             words = self._now.words or self._now.assignments
             words[-1] = msgspec.structs.replace(before, is_exact=False)
@@ -145,7 +145,7 @@ class _Splitter:
         if not self._around:
             return
         self._now = self._around.pop()
-        name = self._now.words[-1].written if self._now.words else ""
+        name = self._now.words[-1].source if self._now.words else ""
         after = self._tokens[at + 1] if at + 1 < len(self._tokens) else ""
         # Inside a word, as in ``$()``, the word comes next.
         is_inside = isinstance(after, Word) and not after.begins

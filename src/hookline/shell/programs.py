@@ -64,8 +64,8 @@ def hook_variables(
         variables["workspacePath"] = project_dir
     if hook is not None and hook.plugin_root is not None:
         folders = (hook.plugin_root, hook.plugin_data)
-        found = zip(ROWS[hook.dialect].plugin_variables, folders, strict=True)
-        variables |= {name: folder for name, folder in found if folder is not None}
+        pairs = zip(ROWS[hook.dialect].plugin_variables, folders, strict=True)
+        variables |= {name: folder for name, folder in pairs if folder is not None}
     return variables
 
 
@@ -76,8 +76,10 @@ def own_variables(hook: CommandHook, variables: Mapping[str, str]) -> Mapping[st
         return hook.env
     from hookline.shell.tokens import expand
 
-    known = {name: variables[name] for name in _DIRECTORIES_OF_EXTENSIONS if name in variables}
-    return {name: expand(value, known) for name, value in hook.env.items()}
+    directories = {
+        name: variables[name] for name in _DIRECTORIES_OF_EXTENSIONS if name in variables
+    }
+    return {name: expand(value, directories) for name, value in hook.env.items()}
 
 
 def words_in(command: str, values: Mapping[str, str]) -> list[str]:
@@ -483,10 +485,10 @@ def started_by(
         # Assignments in front of a command do not affect the expansion of its words.
         assigned: dict[str, str] = {}
         for word in each.assignments:
-            known = {**values, **assigned}
-            if not word.is_known(known):
+            scope = {**values, **assigned}
+            if not word.is_known(scope):
                 return None
-            assigned[word.assigned] = word.fill(known).partition("=")[2]
+            assigned[word.assigned] = word.fill(scope).partition("=")[2]
         if each.scope or each.is_grammar or not all(word.is_known(values) for word in each.words):
             return None
         words = [word.fill(values) for word in each.words]
@@ -507,13 +509,15 @@ def _describe_start(
     if not words or not words[0]:
         return None
     at = program_at(words) or 0
-    found = interpreter_in(words)
-    script_at = found.script_at if found is not None else at if "/" in words[at] else None
+    interpreter = interpreter_in(words)
+    script_at = (
+        interpreter.script_at if interpreter is not None else at if "/" in words[at] else None
+    )
     told_env = dict(word.split("=", 1) for word in words[1:at] if "=" in word)
     return Started(
         program=words[at],
         script=None if script_at is None else words[script_at],
-        interpreter=found.kind if found is not None else None,
+        interpreter=interpreter.kind if interpreter is not None else None,
         cwd=cwd,
         path={**values, **told_env}.get("PATH", os.defpath),
         by_shell=by_shell and at == 0,

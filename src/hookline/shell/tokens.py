@@ -68,7 +68,7 @@ class Variable(msgspec.Struct, frozen=True):
     """
 
     name: str
-    written: str
+    source: str
     other: "Word | None" = None
     is_quoted: bool = False
 
@@ -79,17 +79,17 @@ class Pattern(msgspec.Struct, frozen=True):
     text: str
 
 
-class Unmade(msgspec.Struct, frozen=True):
+class Expansion(msgspec.Struct, frozen=True):
     """A part that only a shell can expand, as written.
 
     Its kind is ``output`` of a command, ``number`` or any other ``value``.
     """
 
-    written: str
+    source: str
     kind: str
 
 
-Piece: TypeAlias = str | Variable | Pattern | Unmade
+Piece: TypeAlias = str | Variable | Pattern | Expansion
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class Word(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
     is_exact: bool
     assigned: str = ""
-    written: str = ""
+    source: str = ""
     is_body: bool = False
     begins: bool = False
     place: tuple[int, int] | None = None
@@ -117,10 +117,10 @@ class Word(msgspec.Struct, frozen=True):
                 texts.append(piece)
             elif isinstance(piece, Pattern):
                 texts.append(piece.text)
-            elif isinstance(piece, Unmade):
-                texts.append(piece.written)
+            elif isinstance(piece, Expansion):
+                texts.append(piece.source)
             elif piece.other is None:
-                texts.append(values.get(piece.name, piece.written))
+                texts.append(values.get(piece.name, piece.source))
             else:
                 texts.append(values.get(piece.name) or piece.other.fill(values))
         return "".join(texts)
@@ -162,21 +162,21 @@ def quote_variables(command: str, names: Collection[str]) -> str:
     return "".join([*pieces, command[copied_to:]])
 
 
-def _parse(command: str) -> "_Reader":
+def _parse(command: str) -> "_TokenReader":
     # The words of a long command take a hundred times its memory, and long commands are rare.
     return (
         _parse_remembered(command)
         if len(command) <= _LONGEST_REMEMBERED
-        else _Reader(command).run()
+        else _TokenReader(command).run()
     )
 
 
 @functools.lru_cache(maxsize=256)
-def _parse_remembered(command: str) -> "_Reader":
-    return _Reader(command).run()
+def _parse_remembered(command: str) -> "_TokenReader":
+    return _TokenReader(command).run()
 
 
-class _Reader:
+class _TokenReader:
     """Walks over one text; a method takes a position and returns where its construct ends."""
 
     def __init__(self, text: str) -> None:
@@ -197,7 +197,7 @@ class _Reader:
         self._not_arithmetic: set[int] = set()
         self._guessed_text = 0
 
-    def run(self) -> "_Reader":
+    def run(self) -> "_TokenReader":
         """Read the whole text; one that is nested too deep stays one word."""
         try:
             self.read_commands(0)
@@ -221,8 +221,8 @@ class _Reader:
             if char in "<>" and self.text.startswith("(", at + 1):
                 start, at = at, self._read_substitution(at + 2)
                 text = self.text[start:at]
-                pieces = (Unmade(text, "output"),)
-                self.tokens.append(Word(pieces, is_exact=False, written=text))
+                pieces = (Expansion(text, "output"),)
+                self.tokens.append(Word(pieces, is_exact=False, source=text))
             elif char in "<>" or self.text.startswith("&>", at):
                 operator = next(each for each in REDIRECTIONS if self.text.startswith(each, at))
                 self.tokens.append(operator)
@@ -286,8 +286,8 @@ class _Reader:
         return at
 
     def _find_or_end(self, what: str, at: int) -> int:
-        found = self.text.find(what, at)
-        return self.end if found < 0 else found
+        place = self.text.find(what, at)
+        return self.end if place < 0 else place
 
     def _read_word(self, at: int, *, wrap: bool = True, begins: bool = False) -> int:
         start, around = at, (self._pieces, self._is_exact, self._in_braces)
@@ -328,7 +328,7 @@ class _Reader:
 
     def _add_unmade(self, mark: int, start: int, end: int, kind: str) -> int:
         """Keep what only a shell can expand as one piece."""
-        self._pieces[mark:] = [Unmade(self.text[start:end], kind)]
+        self._pieces[mark:] = [Expansion(self.text[start:end], kind)]
         self._is_exact = False
         return end
 
@@ -412,9 +412,9 @@ class _Reader:
         kind = "number"
         if (
             self.text.startswith("((", at + 1)
-            and (found := self._read_arithmetic(at + 3)) is not None
+            and (arithmetic_end := self._read_arithmetic(at + 3)) is not None
         ):
-            end = found
+            end = arithmetic_end
         elif after == "(":
             end, kind = self._read_substitution(at + 2), "output"
         elif after == "[":
@@ -501,7 +501,7 @@ class _Reader:
 
         It holds commands, or if ``quoted``, text as in double quotes with commands inside.
         """
-        reader, at = _Reader(text), 0
+        reader, at = _TokenReader(text), 0
         while quoted and at < reader.end:
             at = reader._read_quoted_piece(at)
         reader.read_commands(at)
@@ -613,12 +613,12 @@ def _replace_escapes(text: str) -> str:
     """Replace escapes as a shell does between ``$'`` and ``'``."""
     import re
 
-    def octets(found: re.Match[bytes]) -> bytes:
-        kind, rest = found[1][:1], found[1][1:]
+    def octets(match: re.Match[bytes]) -> bytes:
+        kind, rest = match[1][:1], match[1][1:]
         if kind in b"01234567":
-            return bytes([int(found[1], 8) & 0xFF])
+            return bytes([int(match[1], 8) & 0xFF])
         if not rest:
-            return kind.translate(_ESCAPES) if kind in b"abeEfnrtv\\'\"?" else found[0]
+            return kind.translate(_ESCAPES) if kind in b"abeEfnrtv\\'\"?" else match[0]
         if kind == b"c":
             return bytes([rest[0] & 0x1F])
         code = min(int(rest, 16), 0x10FFFF)

@@ -162,7 +162,7 @@ class Entry:
         decision, effects, reason = self._decide()
         span = max((run.start_ms + run.duration_ms for run in runs), default=0.0)
         began = datetime.fromisoformat(last.time) - timedelta(milliseconds=span)
-        named = {run.hook for run in runs}
+        hook_names = {run.hook for run in runs}
         return TracedEvent(
             id=self.id,
             time=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -178,7 +178,7 @@ class Entry:
             hooks=runs,
             input=self._input,
             output=batch.output if batch else None,
-            warnings=tuple(each.message for each in self._warnings if each.hook not in named),
+            warnings=tuple(each.message for each in self._warnings if each.hook not in hook_names),
         )
 
     def _decide(self) -> tuple[str, tuple[str, ...], str | None]:

@@ -50,10 +50,10 @@ def page(events: Sequence[TracedEvent], *, total: int) -> bytes:
     text = codec.encode(data).decode()
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
-    text = re.sub(_UNSEEN, lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    text = re.sub(_UNSEEN, lambda match: f"\\\\u{ord(match[0]):04x}", text)
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": text}
     # In one pass, so that placeholders inside inserted text stay as they are.
-    return re.sub("%([A-Z]+)%", lambda found: parts[found[1]], _read_file("page.html")).encode()
+    return re.sub("%([A-Z]+)%", lambda match: parts[match[1]], _read_file("page.html")).encode()
 
 
 def _find_changes(events: Sequence[TracedEvent]) -> Iterator[dict[str, object]]:

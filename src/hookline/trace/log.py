@@ -130,11 +130,11 @@ class TraceLog:
 
     def _find_newer_files(self) -> list[BinaryIO]:
         """Open the files newer than the current one; return them, the oldest first."""
-        known = None if self._file is None else os.fstat(self._file.fileno())
+        current = None if self._file is None else os.fstat(self._file.fileno())
         with suppress(FileNotFoundError):
-            if known is not None and os.path.samestat(known, os.stat(self.path)):
+            if current is not None and os.path.samestat(current, os.stat(self.path)):
                 return []
-        found: dict[tuple[int, int], BinaryIO] = {}
+        files: dict[tuple[int, int], BinaryIO] = {}
         # The newest first: a file rotated meanwhile is then found twice, not missed. During a
         # rotation one number has no file.
         missing = 0
@@ -146,12 +146,12 @@ class TraceLog:
             if file is None:
                 continue
             status = os.fstat(file.fileno())
-            if known is not None and os.path.samestat(known, status):
+            if current is not None and os.path.samestat(current, status):
                 file.close()
                 break
-            if found.setdefault((status.st_dev, status.st_ino), file) is not file:
+            if files.setdefault((status.st_dev, status.st_ino), file) is not file:
                 file.close()
-        return [*reversed(found.values())]
+        return [*reversed(files.values())]
 
     def _read_records(self, file: BinaryIO) -> Iterator[Record]:
         if os.fstat(file.fileno()).st_size < file.tell():
@@ -186,8 +186,8 @@ def read_tail(path: str | os.PathLike[str], *, max_bytes: int) -> list[Record]:
             lines = file.read().split(b"\n")
             whole = lines[1:-1] if size > left else lines[:-1]
             left -= size
-        found = (read_record(line) for line in reversed(whole))
-        records += [record for record in found if record is not None]
+        newest = (read_record(line) for line in reversed(whole))
+        records += [record for record in newest if record is not None]
     return records
 
 

@@ -73,14 +73,14 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_entry(entries: Iterable[Entry], id: str) -> Entry:
     """Return the entry of an id, or of the only id that begins so; raises HooklineError."""
-    found = {entry.id: entry for entry in entries if entry.id.startswith(id)}
-    if id in found or len(found) == 1:
-        return found.get(id) or next(iter(found.values()))
-    if not found:
+    matches = {entry.id: entry for entry in entries if entry.id.startswith(id)}
+    if id in matches or len(matches) == 1:
+        return matches.get(id) or next(iter(matches.values()))
+    if not matches:
         raise HooklineError(
             f"there is no event {id} in the log; `hookline trace` lists the newest by id"
         )
-    ids = ", ".join([*found][:5]) + (", …" if len(found) > 5 else "")
+    ids = ", ".join([*matches][:5]) + (", …" if len(matches) > 5 else "")
     raise HooklineError(f"{id} is the beginning of {ids}; write more of it")
 
 
@@ -215,23 +215,23 @@ def last_outcomes(
     ``within`` counts only runs in that directory or below it, because hooks of other projects may
     have the same names. Without a readable log the result is empty.
     """
-    found: dict[tuple[str, str], LastRun] = {}
+    outcomes: dict[tuple[str, str], LastRun] = {}
     try:
         records = read_tail(default_trace_path() if path is None else path, max_bytes=_TAIL_BYTES)
     except (OSError, HooklineError):
         return {}
     for record in records:
         key = (record.event, record.hook)
-        if record.kind != "hook" or record.started or key in found:
+        if record.kind != "hook" or record.started or key in outcomes:
             continue
         if within is not None and not is_within(record.input, within):
             continue
         word, why, _ = describe_run(record)
-        found[key] = LastRun(
+        outcomes[key] = LastRun(
             id=record.id,
             time=record.time,
             decision=word,
             reason=why,
             duration_ms=record.duration_ms,
         )
-    return found
+    return outcomes

@@ -299,8 +299,8 @@ def _make_id() -> str:
 
 def is_trace_wanted(*, default: bool) -> bool:
     """True if a trace should be kept: HOOKLINE_TRACE decides, or else ``default``."""
-    asked = os.environ.get("HOOKLINE_TRACE", "").strip().lower()
-    return asked not in ("0", "false", "no", "off") if asked else default
+    word = os.environ.get("HOOKLINE_TRACE", "").strip().lower()
+    return word not in ("0", "false", "no", "off") if word else default
 
 
 def default_trace_path() -> str:

@@ -293,7 +293,7 @@ class MessageTranslator(Generic[M]):
         if change.messages is not None:
             # In the hook format a request without a base has its system messages as turns.
             is_turn = self.system_turns or (base is None and self.has_hook_words)
-            request = self._edit_messages(
+            request = self.edit_messages(
                 request, shown["messages"], change.messages, system_turns=is_turn
             )
         if change.config is not None:
@@ -386,26 +386,8 @@ class MessageTranslator(Generic[M]):
         known = {"model", "tools", "tool_choice", *settings, *self.request_fields}
         refuse_text(request, known, "a model request has no messages")
 
-    # -- the shared work
-
-    def _show_request(self, request: Any) -> LLMRequest:
-        messages = self.messages(request)
-        more = get(request, "extra_body")
-        if isinstance(more, Mapping) and ("messages" in more or "input" in more):
-            raise TranslationError("extra_body replaces the conversation; put it into the request")
-        if not messages:
-            self.refuse_unread(request)
-        shown: LLMRequest = {
-            "model": self.model_of(request),
-            "messages": self._show_messages(request, messages),
-            "config": self._show_settings(request),
-        }
-        tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
-        if tool_config:
-            shown["toolConfig"] = tool_config
-        return shown
-
-    def _show_messages(self, request: Any, messages: Sequence[M]) -> list[LLMMessage]:
+    def show_messages(self, request: Any, messages: Sequence[M]) -> list[LLMMessage]:
+        """The messages that hooks are shown."""
         form = self.form_for(request)
         try:
             return show_messages(messages, form)
@@ -419,18 +401,7 @@ class MessageTranslator(Generic[M]):
                 break
         raise TranslationError(problem)
 
-    def _show_settings(self, request: Any) -> LLMConfig:
-        held = self.settings_of(request)
-        found: dict[str, Any] = {}
-        for name, own in self.settings.items():
-            value = next((v for each in own if (v := get(held, each)) is not None), None)
-            if name == "stopSequences" and isinstance(value, str):
-                value = [value]
-            if value is not None:
-                found[name] = list(value) if isinstance(value, tuple) else value
-        return cast(LLMConfig, well_formed(found, LLMConfigChange))
-
-    def _edit_messages(
+    def edit_messages(
         self,
         request: Any,
         shown: Sequence[LLMMessage],
@@ -438,6 +409,7 @@ class MessageTranslator(Generic[M]):
         *,
         system_turns: bool,
     ) -> Any:
+        """The request of which hooks would be shown ``wanted``."""
         if [{"role": each.role, "content": each.content} for each in wanted] == shown:
             return request
         apart: list[str] = []
@@ -454,6 +426,36 @@ class MessageTranslator(Generic[M]):
             )
             request = self.with_messages(request, edited)
         return self.with_system(request, apart) if apart else request
+
+    # -- the shared work
+
+    def _show_request(self, request: Any) -> LLMRequest:
+        messages = self.messages(request)
+        more = get(request, "extra_body")
+        if isinstance(more, Mapping) and ("messages" in more or "input" in more):
+            raise TranslationError("extra_body replaces the conversation; put it into the request")
+        if not messages:
+            self.refuse_unread(request)
+        shown: LLMRequest = {
+            "model": self.model_of(request),
+            "messages": self.show_messages(request, messages),
+            "config": self._show_settings(request),
+        }
+        tool_config = self.to_hook_tool_config(self.tool_selection(request)[0])
+        if tool_config:
+            shown["toolConfig"] = tool_config
+        return shown
+
+    def _show_settings(self, request: Any) -> LLMConfig:
+        held = self.settings_of(request)
+        found: dict[str, Any] = {}
+        for name, own in self.settings.items():
+            value = next((v for each in own if (v := get(held, each)) is not None), None)
+            if name == "stopSequences" and isinstance(value, str):
+                value = [value]
+            if value is not None:
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return cast(LLMConfig, well_formed(found, LLMConfigChange))
 
     def _edit_settings(self, request: Any, change: LLMConfigChange) -> Any:
         shown, held = self._show_settings(request), self.settings_of(request)
@@ -489,7 +491,7 @@ class MessageTranslator(Generic[M]):
         if wanted == shown:
             return None
         mode = wanted.get("mode", "" if self.has_hook_words else "AUTO").upper()
-        if mode and mode not in MODES:
+        if "mode" in wanted and mode not in MODES:
             raise TranslationError(
                 f"toolConfig.mode {mode!r} is not one of {', '.join(sorted(MODES))}"
             )

@@ -227,8 +227,8 @@ class PydanticAITranslator(MessageTranslator[_Piece]):
             names = [each.name for each in functions]
             parameters = replace(
                 parameters,
-                function_tools=functions,
-                native_tools=self.keep_tools(parameters.native_tools, mode, allowed),
+                function_tools=[*functions],
+                native_tools=[*self.keep_tools(parameters.native_tools, mode, allowed)],
             )
         if names is None and mode == "ANY" and not parameters.function_tools:
             mode = "AUTO"

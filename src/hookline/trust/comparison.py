@@ -36,8 +36,8 @@ class _Folder(msgspec.Struct, frozen=True, eq=False):
 class Comparison:
     """The comparison of one hook with its review; it remembers what makes the next one quick."""
 
-    def __init__(self, kept: ReviewRecord, hook: ReviewedHook, ground: Ground) -> None:
-        self._kept, self._hook, self._ground = kept, hook, ground
+    def __init__(self, record: ReviewRecord, hook: ReviewedHook, ground: Ground) -> None:
+        self._record, self._hook, self._ground = record, hook, ground
         # What a quick comparison expects; the signatures of files too large to compare each time.
         self._folders: tuple[_Folder, ...] | None = None
         self._signatures: dict[str, Signature | None] | None = None
@@ -60,7 +60,7 @@ class Comparison:
     def find_change(self) -> str | None:
         """Return what of the live files differs from the copy, None if nothing does. Only people
         are told of it, so a checksum will do."""
-        ground, files = self._ground, self._kept.review.files
+        ground, files = self._ground, self._record.review.files
         try:
             for name in sorted(find_names(ground, self._hook)):
                 then = files.get(name) if name in self._hook.files else None
@@ -68,7 +68,7 @@ class Comparison:
                 if then is None or not then.matches(state):
                     changed = explain_difference(name, then, ReviewedFile.of(state))
                     return f"{changed or f'{name} has changed'}{_date(ground.place_of(name))}"
-            if not self._kept.review.is_of_folder():
+            if not self._record.review.is_of_folder():
                 return f"{ground.real} is another folder than the one that was reviewed"
         except OSError as error:
             return f"{error.filename or 'a file of it'} cannot be read ({error.strerror})"
@@ -76,16 +76,16 @@ class Comparison:
 
     def _compare_all(self) -> str | None:
         """Compare without what is known from the last time."""
-        kept, hook, ground = self._kept, self._hook, self._ground
+        record, hook, ground = self._record, self._hook, self._ground
         began = time.time_ns()
         names = find_names(ground, hook)
-        reviewed = kept.review.files
+        reviewed = record.review.files
         files = [name for name in hook.files if is_copied(name, reviewed[name])]
         is_large = sum(reviewed[name].size for name in files) > _MOST_COMPARED
         signatures = sign_settled(map(ground.place_of, names), since=began) if is_large else None
         if is_large and signatures == self._signatures:
             return None
-        contents = {name: kept.read_copy(name) for name in files}
+        contents = {name: record.read_copy(name) for name in files}
         fault = self._find_difference(names, contents)
         self._signatures = signatures if fault is None else None
         is_simple = len(files) == len(hook.files) and not hook.entry.get("covers")
@@ -99,7 +99,7 @@ class Comparison:
         hook, ground = self._hook, self._ground
         by_folder: dict[str, dict[str, tuple[bytes, bool]]] = {name: {} for name in hook.folders}
         for name, content in contents.items():
-            file = self._kept.review.files[name]
+            file = self._record.review.files[name]
             folder, _, last = name.rpartition("/")
             if file.leads_to != name or os.path.isabs(name):
                 return None
@@ -109,12 +109,12 @@ class Comparison:
             present = set(os.listdir(ground.place_of(folder)))
             is_covered = any(f"{folder}/".startswith(f"{each}/") for each in hook.folders)
             parts = [each.rpartition("/") for each in by_folder]
-            known = {*files, *(last for parent, _, last in parts if parent == folder)}
-            known |= {n for n in present - known if is_left_out(f"{folder}/{n}", n, present)}
-            if is_covered and not present <= known:
+            expected = {*files, *(last for parent, _, last in parts if parent == folder)}
+            expected |= {n for n in present - expected if is_left_out(f"{folder}/{n}", n, present)}
+            if is_covered and not present <= expected:
                 return None
             # A file outside of all hook folders is covered alone.
-            folders.append(_Folder(folder, files, frozenset(known if is_covered else ())))
+            folders.append(_Folder(folder, files, frozenset(expected if is_covered else ())))
         return tuple(folders)
 
     def _is_same(self, expected: _Folder) -> bool:
@@ -144,7 +144,7 @@ class Comparison:
     def _find_difference(self, names: Iterable[str], contents: Mapping[str, bytes]) -> str | None:
         """Compare files with the reviewed ones, byte by byte."""
         for name in sorted(names):
-            then = self._kept.review.files.get(name) if name in self._hook.files else None
+            then = self._record.review.files.get(name) if name in self._hook.files else None
             if then is None:
                 return f"{name} was not there when it was reviewed"
             state = read_state(self._ground, name)
@@ -152,8 +152,8 @@ class Comparison:
             same = (then.kind, then.leads_to, then.executable, content or b"")
             is_same = same == (state.kind, state.leads_to, state.executable, state.content)
             if not is_same or not (is_copied(name, then) or ReviewedFile.of(state) == then):
-                found = ReviewedFile.of(state)
-                return explain_difference(name, then, found) or f"{name} has changed"
+                file = ReviewedFile.of(state)
+                return explain_difference(name, then, file) or f"{name} has changed"
         return None
 
 

@@ -119,7 +119,7 @@ class _Walk:
             return
         place = self._ground.place_of(name)
         try:
-            known = os.stat(place)
+            status = os.stat(place)
             real = self._ground.name_of_real(os.path.realpath(place))
         except OSError:
             self._files[name] = None
@@ -127,16 +127,16 @@ class _Walk:
         if real is None:
             self._open[f"{name} is a link that leads out of the project"] = None
             return
-        if stat.S_ISDIR(known.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             self._open[f"{name}/ is a link to a folder; copy what it leads to"] = None
             return
-        if not stat.S_ISREG(known.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             self._open[f"{name} is no regular file"] = None
             return
         if name.endswith(".pyc"):
             self._open[f"{name} is compiled, without its source"] = None
         self._files[name] = None
-        self._size += known.st_size
+        self._size += status.st_size
         if real != name:
             self.add_file(real)
 
@@ -163,9 +163,9 @@ class _Walk:
             self.add_file(name)
             return
         is_meant = _match_pattern(pattern if "*" in pattern else f"{pattern.rstrip('/')}/**")
-        for found in self._list("" if name == "." else name, is_plugin=True):
-            if is_meant(found):
-                self.add_file(found)
+        for file in self._list("" if name == "." else name, is_plugin=True):
+            if is_meant(file):
+                self.add_file(file)
             if len(self._files) > MOST_FILES:
                 return
 
@@ -197,13 +197,13 @@ def list_folder(ground: Ground, folder: str, *, is_plugin: bool = False) -> Iter
         name, depth = todo.pop()
         try:
             with os.scandir(ground.place_of(name)) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                ordered = sorted(entries, key=lambda entry: entry.name)
         except (OSError, ValueError):
             if depth:
                 yield f"{name}/"
             continue
-        beside = {entry.name for entry in found}
-        for entry in found:
+        beside = {entry.name for entry in ordered}
+        for entry in ordered:
             inner = f"{name}/{entry.name}" if name else entry.name
             if is_left_out(inner, entry.name, beside, is_plugin=is_plugin):
                 continue
@@ -235,10 +235,10 @@ def _list_loadable(ground: Ground, folder: str) -> Iterator[str]:
         for entry in sorted(files):
             place = os.path.join(directory, entry)
             try:
-                known = os.stat(place)
+                status = os.stat(place)
             except OSError:
                 continue
-            if may_be_code(entry, known, place):
+            if may_be_code(entry, status, place):
                 yield os.path.join(folder, os.path.relpath(place, ground.place_of(folder)))
 
 
@@ -279,16 +279,16 @@ def read_state(ground: Ground, name: str) -> FileState:
                 return FileState(kind="other", leads_to="")
             raise
         try:
-            known = os.fstat(descriptor)
+            status = os.fstat(descriptor)
             leads_to = ground.name_of_real(real) or ""
-            if not stat.S_ISREG(known.st_mode):
-                kind = "directory" if stat.S_ISDIR(known.st_mode) else "other"
+            if not stat.S_ISREG(status.st_mode):
+                kind = "directory" if stat.S_ISDIR(status.st_mode) else "other"
                 return FileState(kind=kind, leads_to=leads_to)
-            content = _read_all(descriptor, known.st_size)
+            content = _read_all(descriptor, status.st_size)
         finally:
             os.close(descriptor)
         if content is not None:
-            executable = bool(known.st_mode & 0o111)
+            executable = bool(status.st_mode & 0o111)
             return FileState(kind="file", leads_to=leads_to, executable=executable, content=content)
     raise OSError(errno.EBUSY, "it keeps changing while it is read", place)
 

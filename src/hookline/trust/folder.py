@@ -53,10 +53,10 @@ class _Look(msgspec.Struct, eq=False):
 
     entry: HookRegistryEntry
     # Kept, as looks are found by the identity of this object.
-    written: HookConfig
+    original: HookConfig
     described: dict[str, Any]
     ground: Ground
-    kept: ReviewRecord | None = None
+    record: ReviewRecord | None = None
     hook: ReviewedHook | None = None
     fault: str | None = None
     is_guard: bool = False
@@ -153,13 +153,17 @@ class FolderTrust:
             look.verdict = self._find_fault(look)
             if look.hook is not None and look.verdict is not None and not look.is_guard:
                 notices.append(_tell_held_back(look, look.verdict))
-            if (look.is_guard or self._copies) and look.kept is not None and look.hook is not None:
+            if (
+                (look.is_guard or self._copies)
+                and look.record is not None
+                and look.hook is not None
+            ):
                 is_off = look.is_guard and not is_on(entry.hook)
                 why = "the project's settings disable it" if is_off else ""
                 if not why and look.is_copied and look.comparison is not None:
                     why = look.comparison.find_change() or ""
                 if why and look.fault is None:
-                    notices.append(_tell_kept(look.hook, look.kept, why, entry.file))
+                    notices.append(_report_kept_guard(look.hook, look.record, why, entry.file))
         guards = [*self._keep_guards(layers, looks, others, tools, notices)]
         guards += self._withhold_users(looks.values())
         if faults:
@@ -191,9 +195,9 @@ class FolderTrust:
         """Keep the hooks from running that these reviews do not have any more."""
         project = os.path.realpath(self._project_dir)
         for look in in_use.looks.values():
-            if look.kept is None or look.kept.review.project != project:
+            if look.record is None or look.record.review.project != project:
                 continue
-            if not any(kept.review.find(look.described) for kept in reviews):
+            if not any(record.review.find(look.described) for record in reviews):
                 look.fault = "its review was taken back"
 
     def adopt(self, hook: HookConfig) -> bool:
@@ -221,7 +225,7 @@ class FolderTrust:
         if self._starts_here(entry, project):
             return True
         described = describe_entry(entry) if self._reviews else {}
-        return any(kept.review.find(described) for kept in self._reviews)
+        return any(record.review.find(described) for record in self._reviews)
 
     def admit(self, entry: HookRegistryEntry) -> tuple[HookRegistryEntry, bool]:
         """Return an entry as it is planned, and whether it is a guard that the project can no
@@ -275,9 +279,9 @@ class FolderTrust:
     def get_files(self, hook: HookConfig) -> Mapping[str, ReviewedFile] | None:
         """Return the reviewed files of a hook that runs from its copy; None for any other."""
         look = self._now.looks.get(id(hook))
-        if look is None or not look.is_copied or look.kept is None or look.hook is None:
+        if look is None or not look.is_copied or look.record is None or look.hook is None:
             return None
-        return {name: look.kept.review.files[name] for name in look.hook.files}
+        return {name: look.record.review.files[name] for name in look.hook.files}
 
     def get_guards(self) -> Sequence[HookRegistryEntry]:
         """Return reviewed guards that the settings do not give, and entries that block in place of
@@ -290,8 +294,8 @@ class FolderTrust:
 
     def get_words(self, layers: Iterable[Layer]) -> tuple[bool, Sequence[str]]:  # noqa: ARG002
         """Return whether the project is strict, and which hooks it requires, as reviewed."""
-        strict = any(kept.review.strict for kept in self._reviews)
-        names = [name for kept in self._reviews for name in kept.review.required]
+        strict = any(record.review.strict for record in self._reviews)
+        names = [name for record in self._reviews for name in record.review.required]
         return strict, list(dict.fromkeys(names))
 
     def get_tools(self, layers: Iterable[Layer]) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG002
@@ -309,11 +313,11 @@ class FolderTrust:
         """True if a hook test that brings code is unchanged since its review."""
         ground = Ground.of(self._project_dir)
         name = ground.name_of(file)
-        for kept in self._reviews:
-            if name is None or name not in kept.review.tests:
+        for record in self._reviews:
+            if name is None or name not in record.review.tests:
                 continue
             try:
-                return read_state(ground, name).content == kept.read_copy(name)
+                return read_state(ground, name).content == record.read_copy(name)
             except (OSError, TrustError):
                 return False
         return False
@@ -323,12 +327,12 @@ class FolderTrust:
         reviews, faults = [], []
         for store in self._stores:
             try:
-                kept = store.read(directory)
+                record = store.read(directory)
             except TrustError as error:
                 faults.append(str(error))
                 continue
-            if kept is not None:
-                reviews.append(kept)
+            if record is not None:
+                reviews.append(record)
             elif store.has_record_of_earlier_version(directory):
                 faults.append(
                     f"{os.path.realpath(directory)} was reviewed with an earlier version of "
@@ -350,14 +354,16 @@ class FolderTrust:
         """Decide about a hook of the settings."""
         described = describe_entry(entry)
         ground = ground_of(entry.hook, project)
-        found = [(kept, hook) for kept in reviews if (hook := kept.review.find(described))]
-        if not found:
-            known = any(h.has_same_place(described) for kept in reviews for h in kept.review.hooks)
+        matches = [(record, hook) for record in reviews if (hook := record.review.find(described))]
+        if not matches:
+            is_known = any(
+                h.has_same_place(described) for record in reviews for h in record.review.hooks
+            )
             fault = "its entry in the settings has changed since it was reviewed"
-            fault = fault if known else "nobody has reviewed it"
+            fault = fault if is_known else "nobody has reviewed it"
             return _Look(entry, entry.hook, described, ground, fault=fault)
-        kept, hook = found[0]
-        look = self._plan(entry, described, ground, kept, hook, is_required=is_required)
+        record, hook = matches[0]
+        look = self._plan(entry, described, ground, record, hook, is_required=is_required)
         if is_on and not hook.enabled:
             look.fault = "the project disabled it when it was reviewed"
         return look
@@ -367,16 +373,16 @@ class FolderTrust:
         entry: HookRegistryEntry,
         described: dict[str, Any],
         ground: Ground,
-        kept: ReviewRecord,
+        record: ReviewRecord,
         hook: ReviewedHook,
         *,
         is_required: bool = False,
     ) -> _Look:
         """Plan a reviewed hook: from its copy if it is a closed guard, else in place."""
         is_guard = hook.enabled and (hook.is_guard or is_required)
-        comparison = Comparison(kept, hook, ground)
+        comparison = Comparison(record, hook, ground)
         look = _Look(
-            *(entry, entry.hook, described, ground, kept, hook),
+            *(entry, entry.hook, described, ground, record, hook),
             is_guard=is_guard,
             comparison=comparison,
         )
@@ -386,15 +392,15 @@ class FolderTrust:
             if ground.real != os.path.realpath(self._project_dir):
                 start = ReviewedStart(project=ground.real)
             if not look.why_open and (is_guard or self._copies):
-                argv = hook.form.argv_in(kept.root, hook.files)
+                argv = hook.form.argv_in(record.root, hook.files)
                 start = msgspec.structs.replace(start, argv=argv, from_copy=True)
-                look.fault = _find_damage(kept, hook)
+                look.fault = _find_damage(record, hook)
             elif not look.why_open:
                 argv = hook.form.argv_in_place(ground)
                 start = msgspec.structs.replace(start, argv=_find_interpreter(argv, hook, ground))
             planned = msgspec.structs.replace(config, start=start)
             look.entry = msgspec.structs.replace(entry, hook=planned)
-        if not kept.review.is_of_folder() and not (is_guard and not look.why_open):
+        if not record.review.is_of_folder() and not (is_guard and not look.why_open):
             look.fault = f"{ground.real} is another folder than the one that was reviewed"
         return look
 
@@ -418,9 +424,9 @@ class FolderTrust:
             if problem.broken
         ]
         faults: list[str] = []
-        for kept in [*self._reviews, *self._read_above(project, faults)]:
-            is_here = kept.review.project == project
-            for guard in kept.review.get_guards():
+        for record in [*self._reviews, *self._read_above(project, faults)]:
+            is_here = record.review.project == project
+            for guard in record.review.get_guards():
                 entry = guard.entry
                 is_settings = entry.get("dialect") in ROWS and "plugin_root" not in entry
                 if (is_here and entry in current) or (others is False and is_settings):
@@ -433,13 +439,13 @@ class FolderTrust:
                     continue
                 if restored is None:
                     continue
-                ground = ground_of(restored.hook, Ground.of(kept.review.project))
-                look = self._plan(restored, entry, ground, kept, guard)
+                ground = ground_of(restored.hook, Ground.of(record.review.project))
+                look = self._plan(restored, entry, ground, record, guard)
                 looks[id(look.entry.hook)] = look
-                why = f"its project is {kept.review.project}, above this one"
+                why = f"its project is {record.review.project}, above this one"
                 if is_here:
                     why = _explain_missing(guard, current, unreadable, others)
-                notices.append(_tell_kept(guard, kept, why, None))
+                notices.append(_report_kept_guard(guard, record, why, None))
                 yield msgspec.structs.replace(look.entry, trusted=True)
         if faults:
             # Nobody can tell which guards there are.
@@ -456,13 +462,13 @@ class FolderTrust:
         for store in self._stores:
             for directory in store.find_projects(each for each in above if each != project):
                 try:
-                    kept = store.read(directory)
+                    record = store.read(directory)
                 except TrustError as error:
                     self._warn(str(error))
                     faults.append(str(error))
                     continue
-                if kept is not None:
-                    yield kept
+                if record is not None:
+                    yield record
 
     def _withhold_users(self, looks: Iterable[_Look]) -> Iterator[HookRegistryEntry]:
         """Yield an entry that blocks for each user's hook that fails closed and would start files
@@ -559,9 +565,9 @@ def _find_interpreter(argv: tuple[str, ...], hook: ReviewedHook, ground: Ground)
     return argv
 
 
-def _find_damage(kept: ReviewRecord, hook: ReviewedHook) -> str | None:
+def _find_damage(record: ReviewRecord, hook: ReviewedHook) -> str | None:
     """Return what is wrong with the copy of a hook, None if it is whole."""
-    damage = kept.find_damage(hook.files)
+    damage = record.find_damage(hook.files)
     if damage is not None:
         return damage
     program = hook.form.interpreter[:1]
@@ -590,12 +596,14 @@ def _explain_missing(
     return "it is no longer in the project's settings"
 
 
-def _tell_kept(guard: ReviewedHook, kept: ReviewRecord, why: str, file: str | None) -> Problem:
+def _report_kept_guard(
+    guard: ReviewedHook, record: ReviewRecord, why: str, file: str | None
+) -> Problem:
     return Problem(
         kind="guard-kept",
-        file=file or kept.review.project,
+        file=file or record.review.project,
         message=f"{guard.event} {guard.name}: {why}",
-        consequence=f"it goes on guarding as it was reviewed on {kept.review.trusted_at}",
+        consequence=f"it goes on guarding as it was reviewed on {record.review.trusted_at}",
         remedy=_DECIDES,
     )
 

@@ -95,10 +95,10 @@ class _MissingError(_OpenError):
 
 def read_form(hook: CommandHook, event: str, ground: Ground, *, cwd: str) -> Form:
     """Return the form of a command as it is now. Nothing is executed."""
-    return _Reader(hook, event, ground, cwd).read()
+    return _FormReader(hook, event, ground, cwd).read()
 
 
-class _Reader:
+class _FormReader:
     def __init__(self, hook: CommandHook, event: str, ground: Ground, cwd: str) -> None:
         self._hook = hook
         self._ground = ground
@@ -118,10 +118,10 @@ class _Reader:
             self._check_env()
             return self._read_words(self._make_words())
         except _OpenError as found:
-            named = tuple(dict.fromkeys(self._find_named()))
+            mentions = tuple(dict.fromkeys(self._find_named()))
             is_missing = isinstance(found, _MissingError)
-            remedy = "" if is_missing else self._suggest(named)
-            return Form(open=str(found), remedy=remedy, named=named, is_missing=is_missing)
+            remedy = "" if is_missing else self._suggest(mentions)
+            return Form(open=str(found), remedy=remedy, named=mentions, is_missing=is_missing)
 
     def _make_words(self) -> list[str]:
         hook = self._hook
@@ -194,10 +194,10 @@ class _Reader:
             if os.path.isabs(word) or self._find_file(word) is not None:
                 raise _OpenError(f"its interpreter {word} is in the project")
             raise _OpenError(f"its interpreter {word} is no absolute path")
-        found = find_outside(word, self._ground)
-        if found is None:
+        program = find_outside(word, self._ground)
+        if program is None:
             raise _OpenError(f"{word} is not found outside the project")
-        return found
+        return program
 
     def _find_runner(self, script: str) -> tuple[str, ...]:
         """Return the words that run a script by its first line; () for a compiled program."""
@@ -214,8 +214,8 @@ class _Reader:
             if first.startswith(b"#!"):
                 raise _OpenError(f"the first line of {script} names no program")
             # A shell runs such a file itself.
-            found = find_outside("bash", self._ground) or find_outside("sh", self._ground)
-            return (found or "/bin/sh",)
+            shell = find_outside("bash", self._ground) or find_outside("sh", self._ground)
+            return (shell or "/bin/sh",)
         at = 1 if words[0] in _ENV and len(words) > 1 else 0
         interpreter = self._find_interpreter(words[at])
         if interpreter is None:
@@ -302,10 +302,10 @@ class _Reader:
                         elif place and place not in bases and len(bases) < _MOST_BASES:
                             bases.append(place)
 
-    def _suggest(self, named: Sequence[str]) -> str:
+    def _suggest(self, mentions: Sequence[str]) -> str:
         """Return the closed form that would do: the script that an open command names, or a new
         one."""
-        for name in named:
+        for name in mentions:
             place = self._ground.place_of(name)
             if may_be_code(name, os.stat(place), place):
                 runner = INTERPRETERS_BY_SUFFIX.get(os.path.splitext(name)[1], "")
@@ -329,9 +329,9 @@ def find_outside(name: str, ground: Ground) -> str | None:
     """Return the absolute path of a program that the PATH leads to outside of the project."""
     for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(entry) and not ground.holds(entry):
-            found = find_program(name, entry, cwd="/")
-            if found is not None and not ground.holds(found):
-                return found
+            program = find_program(name, entry, cwd="/")
+            if program is not None and not ground.holds(program):
+                return program
     return None
 
 

@@ -66,13 +66,13 @@ class Ground(msgspec.Struct, frozen=True):
         return os.path.join(self.real, name)
 
 
-def may_be_code(name: str, known: os.stat_result, place: str) -> bool:
+def may_be_code(name: str, status: os.stat_result, place: str) -> bool:
     """True if an interpreter or the system may execute a file: by its name, mode or first bytes."""
     from importlib.machinery import all_suffixes
 
-    if not stat.S_ISREG(known.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return False
-    if known.st_mode & 0o111 or name.endswith((*CODE_SUFFIXES, *all_suffixes())):
+    if status.st_mode & 0o111 or name.endswith((*CODE_SUFFIXES, *all_suffixes())):
         return True
     try:
         with open_regular(place) as file:

@@ -20,7 +20,7 @@ class Policy(msgspec.Struct, frozen=True):
     those files."""
 
     digest: str
-    seen: dict[str, Signature | None]
+    signatures: dict[str, Signature | None]
 
     @classmethod
     def read(
@@ -49,10 +49,10 @@ class Policy(msgspec.Struct, frozen=True):
                 files = get_files(hook)
                 if files is None:
                     states: dict[str, FileState] = {}
-                    found = look_at(entry, project_dir=root, cwd=cwd, states=states)
+                    look = look_at(entry, project_dir=root, cwd=cwd, states=states)
                     files = {name: ReviewedFile.of(state) for name, state in states.items()}
                     real = os.path.realpath(root)
-                    places += (os.path.join(real, name) for name in (*files, *found.folders))
+                    places += (os.path.join(real, name) for name in (*files, *look.folders))
                 parts.append(sorted(msgspec.to_builtins(dict(files)).items()))
             texts.append(codec.encode(parts))
         digest = hashlib.sha256(b"|".join(sorted(texts))).hexdigest()
@@ -60,4 +60,4 @@ class Policy(msgspec.Struct, frozen=True):
 
     def is_current(self) -> bool:
         """True if nothing that it covers has changed since."""
-        return all(signature(place) == then for place, then in self.seen.items())
+        return all(signature(place) == then for place, then in self.signatures.items())

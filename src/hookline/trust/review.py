@@ -85,9 +85,9 @@ class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """True if a state is very likely the reviewed one; only bytes tell for sure."""
         import zlib
 
-        known = (self.kind, self.leads_to, self.executable, self.size, self.checksum)
+        own = (self.kind, self.leads_to, self.executable, self.size, self.checksum)
         size, checksum = len(state.content), zlib.crc32(state.content) if state.content else 0
-        return known == (state.kind, state.leads_to, state.executable, size, checksum)
+        return own == (state.kind, state.leads_to, state.executable, size, checksum)
 
 
 class ReviewedHook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -199,48 +199,48 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def changes_of(self, now: "Review") -> list[str]:
         """Return what has changed since this review, one phrase each."""
         whys = [(hook, self.why_changed(hook, now.files)) for hook in now.hooks]
-        found = [f"{hook.event} {hook.name}: {why}" for hook, why in whys if why is not None]
+        changes = [f"{hook.event} {hook.name}: {why}" for hook, why in whys if why is not None]
         missing = [
             hook for hook in self.hooks if all(hook.entry != each.entry for each in now.hooks)
         ]
-        found += [
+        changes += [
             f"{hook.event} {hook.name}: it is no longer in the settings"
             for hook in missing
             if hook.is_of_project and not any(hook.has_same_place(each.entry) for each in now.hooks)
         ]
-        found += [
+        changes += [
             f"{name}: a new or changed test"
             for name in now.tests
             if name not in self.tests or self.files.get(name) != now.files[name]
         ]
         if (self.strict, self.required) != (now.strict, now.required):
-            found.append("strict or required: the project's settings have changed")
+            changes.append("strict or required: the project's settings have changed")
         if self.tools != now.tools:
-            found.append("hooks.tools: the project declares other tools now")
+            changes.append("hooks.tools: the project declares other tools now")
         if self.folder != now.folder:
-            found.append(f"{now.project}: it is another folder than the one that was reviewed")
-        return found
+            changes.append(f"{now.project}: it is another folder than the one that was reviewed")
+        return changes
 
     def why_changed(self, now: ReviewedHook, files: Mapping[str, ReviewedFile]) -> str | None:
         """Return what of a hook has changed since this review, None if nothing has; ``files`` are
         the current ones."""
-        known = self.find(now.entry)
-        if known is None:
+        former = self.find(now.entry)
+        if former is None:
             if any(hook.has_same_place(now.entry) for hook in self.hooks):
                 return "its entry in the settings has changed since it was reviewed"
             return "nobody has reviewed it"
-        if now.enabled != known.enabled:
+        if now.enabled != former.enabled:
             return f"it was {'dis' if now.enabled else 'en'}abled when it was reviewed"
-        for name in sorted({*now.files, *known.files}):
+        for name in sorted({*now.files, *former.files}):
             then, here = self.files.get(name), files.get(name)
             fault = explain_difference(
-                name, then if name in known.files else None, here if name in now.files else None
+                name, then if name in former.files else None, here if name in now.files else None
             )
             if fault is not None:
                 return fault
-        if now.why_open and not known.why_open:
+        if now.why_open and not former.why_open:
             return f"it is open now: {now.why_open}"
-        if now.required and not known.required:
+        if now.required and not former.required:
             return "it is required now, and was not when it was reviewed"
         return None
 
@@ -248,10 +248,10 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def identify_folder(place: str) -> tuple[int, int]:
     """Return the device and the number of a folder; zeros for what is not there."""
     try:
-        known = os.stat(place)
+        status = os.stat(place)
     except OSError:
         return (0, 0)
-    return known.st_dev, known.st_ino
+    return status.st_dev, status.st_ino
 
 
 def explain_difference(
@@ -419,8 +419,8 @@ def ground_of(hook: HookConfig, project: Ground) -> Ground:
 def _find_place(hook: HookConfig) -> dict[str, Any]:
     """Return what an entry depends on where it stands, to restore it from its review."""
     names = ("directory", "plugin_data", "allowed_urls", "managed")
-    found = {name: getattr(hook, name, None) for name in names}
-    return {name: msgspec.to_builtins(value) for name, value in found.items() if value}
+    values = {name: getattr(hook, name, None) for name in names}
+    return {name: msgspec.to_builtins(value) for name, value in values.items() if value}
 
 
 def read_all(ground: Ground, names: Iterable[str]) -> dict[str, FileState]:
@@ -452,7 +452,7 @@ def _sorted_json(text: bytes) -> bytes:
 
 
 def find_refused(
-    now: Review, known: Review | None, accepted: Collection[str]
+    now: Review, former: Review | None, accepted: Collection[str]
 ) -> list[ReviewedHook]:
     """Return the open hooks of a review that nobody has accepted by name, now or before."""
     return [
@@ -460,7 +460,7 @@ def find_refused(
         for hook in now.hooks
         if hook.why_open
         and hook.name not in accepted
-        and (known is None or known.why_changed(hook, now.files) is not None)
+        and (former is None or former.why_changed(hook, now.files) is not None)
     ]
 
 

@@ -109,10 +109,10 @@ class TrustStore:
     def find_projects(self, directories: Iterable[str]) -> list[str]:
         """Return those of some real directories that may have a review here."""
         try:
-            known = set(os.listdir(self.directory)) if self.directory is not None else set()
+            keys = set(os.listdir(self.directory)) if self.directory is not None else set()
         except OSError:
             return []
-        return [each for each in directories if known and project_key(each) in known]
+        return [each for each in directories if keys and project_key(each) in keys]
 
     def read(self, project_dir: str) -> ReviewRecord | None:
         """Read the review of a project that is in force, None if there is none; raises
@@ -127,13 +127,13 @@ class TrustStore:
                 return None
             place = os.path.join(folder, numbers[-1])
             try:
-                found = _read_document(place)
+                record = _read_document(place)
             except FileNotFoundError:
                 # Another process wrote two reviews meanwhile, and removed this one.
                 if numbers == _list_numbers(folder):
                     raise TrustError(f"{place} lacks its document; {_AGAIN}") from None
                 continue
-            return found if found.review.project == os.path.realpath(project_dir) else None
+            return record if record.review.project == os.path.realpath(project_dir) else None
         raise TrustError(f"{folder} keeps changing while it is read")
 
     def has_record_of_earlier_version(self, project_dir: str) -> bool:
@@ -241,7 +241,7 @@ def _read_document(place: str) -> ReviewRecord:
     """Read the review in a folder; raises TrustError, and FileNotFoundError if there is none."""
     file = os.path.join(place, _DOCUMENT)
     try:
-        known = msgspec.json.decode(read_bounded(file, _MOST_BYTES), type=Review)
+        review = msgspec.json.decode(read_bounded(file, _MOST_BYTES), type=Review)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -250,9 +250,9 @@ def _read_document(place: str) -> ReviewRecord:
         raise TrustError(f"{file} cannot be read ({error.strerror}); {_AGAIN}") from None
     except (msgspec.DecodeError, ValueError) as error:
         raise TrustError(f"{file} is damaged ({error}); {_AGAIN}") from None
-    if known.version != VERSION:
+    if review.version != VERSION:
         raise TrustError(f"{file} was written by another version of hookline; {_AGAIN}")
-    return ReviewRecord(known, place)
+    return ReviewRecord(review, place)
 
 
 def _list_numbers(folder: str) -> list[str]:
@@ -351,15 +351,15 @@ def _list_ancestors(folder: str) -> Iterator[str]:
 
 
 def _why_unsafe(folder: str) -> str | None:
-    known = os.stat(folder)
+    status = os.stat(folder)
     user = os.geteuid()
-    if known.st_uid not in (user, 0):
-        return f"belongs to another user ({known.st_uid})"
-    is_sticky = bool(known.st_mode & stat.S_ISVTX)
-    if known.st_mode & stat.S_IWOTH and not is_sticky:
+    if status.st_uid not in (user, 0):
+        return f"belongs to another user ({status.st_uid})"
+    is_sticky = bool(status.st_mode & stat.S_ISVTX)
+    if status.st_mode & stat.S_IWOTH and not is_sticky:
         return "can be written by every user"
-    if known.st_mode & stat.S_IWGRP and not is_sticky and _has_other_members(known.st_gid, user):
-        return f"can be written by the group {known.st_gid}"
+    if status.st_mode & stat.S_IWGRP and not is_sticky and _has_other_members(status.st_gid, user):
+        return f"can be written by the group {status.st_gid}"
     return None
 
 

@@ -79,8 +79,8 @@ def find_live(ground: Ground, states: Mapping[str, FileState]) -> Iterator[tuple
 
 def _words_of(text: str) -> Iterator[str]:
     """Yield the words of a line that may be paths in the project, without variables in front."""
-    for found in _WORD.findall(_VARIABLE.sub(" ", text)):
-        word = found.strip("/").removeprefix("./").removesuffix(".")
+    for match in _WORD.findall(_VARIABLE.sub(" ", text)):
+        word = match.strip("/").removeprefix("./").removesuffix(".")
         if word.strip("./"):
             yield word
 
@@ -92,8 +92,8 @@ def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
     own_names: dict[str, list[str]] = {}
     folders = {os.path.dirname(name) for name in states} - {""}
     for name, line, text in _lines_of(states):
-        known = own_names.setdefault(name, [])
-        if _is_elsewhere(text, known):
+        names = own_names.setdefault(name, [])
+        if _is_elsewhere(text, names):
             yield Reference(
                 name,
                 line,
@@ -101,9 +101,9 @@ def find_detached(states: Mapping[str, FileState]) -> Iterator[Reference]:
                 "use HOOKLINE_PROJECT_DIR, and HOOKLINE_HOOK_STATE for what it writes",
             )
             continue
-        if _OWN_PLACE.search(text) and (found := _ASSIGNMENT.match(text)):
-            known.append(found[1])
-        is_own = _OWN_PLACE.search(text) or any(re.search(rf"\b{n}\b", text) for n in known)
+        if _OWN_PLACE.search(text) and (match := _ASSIGNMENT.match(text)):
+            names.append(match[1])
+        is_own = _OWN_PLACE.search(text) or any(re.search(rf"\b{n}\b", text) for n in names)
         starts = _STARTS.search(text) is not None
         for word in [] if is_own else _words_of(text):
             is_file = "/" in word and word in states and states[word].kind == "file"

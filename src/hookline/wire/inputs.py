@@ -129,7 +129,14 @@ class AfterToolInput(TypedDict):
     tool_name: _ToolName
     tool_input: _ToolInput
     tool_response: Annotated[
-        Any, Meta(description="What the tool gave back: a text, or any other JSON value.")
+        Any,
+        Meta(
+            description="What the tool gave back. Of the tools that hookline runs or sees in an "
+            "agent it is an object: `llmContent`, what the model reads, is a text or a list of "
+            'texts and parts (`{"text": "…"}`, an image); `returnDisplay`, `metadata` and `error` '
+            "(`type`, `message`) are left out where there is none. A caller that fires the event "
+            "by hand may give any JSON value."
+        ),
     ]
     original_tool_input: NotRequired[
         Annotated[

@@ -18,10 +18,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from hookline.adapters.adk import HookedSummarizer, HooklinePlugin
-from tests.kit.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Message, Run
 
 
 class _Model(BaseLlm):
@@ -74,6 +76,14 @@ class _Summarizer(BaseEventsSummarizer):
         return Event(author="user", actions=EventActions(compaction=compaction))
 
 
+class _Delegate(AgentTool):
+    """A tool that runs the helper."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        with warnings.catch_warnings(action="ignore"):  # ADK warns of its own way to make a runner
+            return await super().run_async(args=args, tool_context=tool_context)
+
+
 async def run(run: Run) -> None:
     plugin = HooklinePlugin(run.hooks)
     compaction = None
@@ -84,11 +94,12 @@ async def run(run: Run) -> None:
                 summarizer=summarizer, compaction_interval=2, overlap_size=0
             )
     is_async = "async" in run.mode
-    root = LlmAgent(
-        name="root",
-        model=_Model(run=run),
-        tools=[tool.coroutine if is_async else tool.function for tool in run.tools],
-    )
+    tools: list[Any] = [tool.coroutine if is_async else tool.function for tool in run.tools]
+    if run.delegates:
+        delegate = _Delegate(LlmAgent(name=HELPER, model=_Model(run=run), tools=[*tools]))
+        delegate.name = DELEGATE
+        tools.append(delegate)
+    root = LlmAgent(name="root", model=_Model(run=run), tools=tools)
     app = App(name="table", root_agent=root, plugins=[plugin], events_compaction_config=compaction)
     service = InMemorySessionService()
     runner = Runner(app=app, session_service=service)
@@ -141,6 +152,7 @@ HARNESS = Harness(
     name="adk",
     title="ADK 2.13",
     modes=("run", "run_async", "run, stream", "run_async, stream"),
+    delegates=True,
     limits={
         "ask": Limit("✓", note="request_confirmation"),
         "BeforeAgent block": Limit(

@@ -34,6 +34,7 @@ from tests.adapters.genai.playing import (
     reply,
     sse,
 )
+from tests.eleven import command
 from tests.kit.adapters import check_sessions
 
 CHATS = {name: play for name, play in PLAYS.items() if "chat" in name}
@@ -44,7 +45,7 @@ every_chat = pytest.mark.parametrize("play", CHATS.values(), ids=CHATS)
 every_model = pytest.mark.parametrize("play", MODELS.values(), ids=MODELS)
 
 
-def french(event: Event) -> dict[str, Any] | None:
+def french(event: Event) -> Any:
     return None if event["stop_hook_active"] else deny("say it in French")
 
 
@@ -377,3 +378,36 @@ async def test_a_chat_remembers_over_its_turns(play: Any) -> None:
 
 
 GREETING = types.Content(role="user", parts=[types.Part(text="Hello.")])
+
+
+async def test_each_message_of_a_chat_is_a_turn_and_results_of_tools_go_on_with_it() -> None:
+    hooks = Hooks()
+    events = note(hooks, "BeforeAgent", "BeforeModel", "AfterModel", "AfterAgent")
+    declared = types.FunctionDeclaration(name="shell")
+    config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declared])])
+    script = Script(reply(call("shell")), reply("Done."), reply("Hello."))
+    with script.client(hooks.session("s", labels={"user": "ada"})) as client:
+        chat = client.chats.create(model=MODEL, config=config)
+        chat.send_message("Go on.")
+        chat.send_message(types.Part.from_function_response(name="shell", response={"a": 1}))
+        chat.send_message("Hi")
+    turns = [event["turn_id"] for event in events]
+    assert (len(turns), len({*turns[:6]}), len({*turns})) == (10, 1, 2)
+    assert all(event["labels"] == {"user": "ada"} for event in events)
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_only_a_hook_that_may_change_the_text_holds_a_stream(
+    is_async: bool, tmp_path: Path
+) -> None:
+    more: Any = {"async": True} if is_async else {}
+    observer = command("cat > seen", **more)
+    hooks = Hooks(working_dir=tmp_path, hooks={"AfterModel": [{"hooks": [observer]}]})
+    with Script(reply("One two three four five.")).client(hooks) as client:
+        chunks = client.models.generate_content_stream(model=MODEL, contents="Hi")
+        seen_first = [(tmp_path / "seen").exists() for _ in chunks]
+    assert len(seen_first) > 1
+    assert seen_first[0] is not is_async
+    assert hooks.config.engine.wait_for_background(30)
+    assert "One two three" in (tmp_path / "seen").read_text("utf-8")
+    hooks.close()

@@ -59,10 +59,12 @@ async def test_the_timeout_bounds_all_of_a_call(handler: Handler) -> None:
     assert time.monotonic() - started < 5
 
 
-async def test_a_server_that_never_shakes_hands_is_given_up() -> None:
+async def test_a_server_that_never_shakes_hands_is_given_up_and_left() -> None:
     async with RawServer(keep_silent) as server:
         url = server.url.replace("http:", "https:")
         result = await run_one(http_hook(url, timeout=300))
+        while server.left < 1:
+            await asyncio.sleep(0.005)
     assert result.failed == "timeout"
 
 
@@ -84,6 +86,29 @@ async def test_a_name_server_that_never_answers_is_given_up(
     finally:
         released.set()
     assert result.failed == "timeout"
+
+
+async def test_lookups_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup cannot be stopped: an event for each would leave a thread for each."""
+    import socket
+    import threading
+
+    released = threading.Event()
+    before = threading.active_count()
+
+    def look_up(*_arguments: object, **_options: object) -> list[object]:
+        released.wait(30)
+        raise OSError("no answer")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    try:
+        hooks = [http_hook("https://hook.example/", name=f"h{n}", timeout=300) for n in range(80)]
+        results = await run(*hooks)
+        threads = threading.active_count() - before
+    finally:
+        released.set()
+    assert [result.failed for result in results].count("timeout") == threads == 64
+    assert {result.failed for result in results} == {"timeout", "spawn"}
 
 
 async def endless(request: Request) -> None:
@@ -113,6 +138,18 @@ TOO_MUCH: dict[str, tuple[Handler, str]] = {
     ),
     "a header without an end": (write(HEAD + b"x-a: " + b"b" * 300_000), "error"),
     "headers without an end": (write(HEAD + b"x-a: b\r\n" * 50_000), "error"),
+    "interim responses without an end": (
+        write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000, hang_up=False),
+        "error",
+    ),
+    "trailers without an end": (
+        write(HEAD + b"transfer-encoding: chunked\r\n\r\n0\r\n" + b"x-a: b\r\n" * 50_000),
+        "error",
+    ),
+    "an extension of a chunk without an end": (
+        write(HEAD + b"transfer-encoding: chunked\r\n\r\n1;" + b"a" * 300_000),
+        "error",
+    ),
     "a status line without an end": (write(b"HTTP/1.1 200 " + b"b" * 300_000), "error"),
 }
 
@@ -191,6 +228,34 @@ async def test_a_second_response_on_the_connection_is_nobodys_answer() -> None:
             http_hook(server.url), http_hook(server.url, on_failure="block"), sequential=True
         )
     assert (first.output, second.output) == ({"reason": "1"}, {"reason": "2"})
+
+
+async def test_a_server_may_answer_before_it_has_read_the_event() -> None:
+    """One that refuses a large body does not read it; its answer counts, and nothing waits."""
+    refusal = b"HTTP/1.1 413 X\r\ncontent-length: 9\r\n\r\ntoo large"
+    left = asyncio.Event()
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal)
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(0.2)
+        writer.close()
+        left.set()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        large = {"tool_name": "t", "tool_input": {"text": "x" * 30_000_000}}
+        result = await run_one(http_hook(url), payload=large)
+        await left.wait()
+    assert (result.failed, result.stdout) == ("error", "too large")
+    assert "status 413" in str(result.error)
+
+
+async def test_a_body_that_says_it_is_shorter_than_it_is_is_read_as_it_says() -> None:
+    cut = write(HEAD + b'content-length: 12\r\n\r\n{"reason": "r", "decision": "deny"}')
+    result = await ask(cut, on_failure="block")
+    assert (result.failed, result.output) == ("malformed", None)
 
 
 async def test_one_that_is_stuck_holds_up_no_other() -> None:

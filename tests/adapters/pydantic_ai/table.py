@@ -26,18 +26,25 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from hookline.adapters.pydantic_ai import HooklineCapability
-from tests.kit.adapters import Harness, Limit, Message, Run
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Message, Run
 
 
 async def run(run: Run) -> None:
     with HooklineCapability(run.hooks) as capability:
+        model = FunctionModel(partial(_reply, run), stream_function=partial(_stream, run))
+        tools: list[Tool[None]] = [
+            Tool(tool.coroutine if "async" in run.mode else tool.function, name=tool.name)
+            for tool in run.tools
+        ]
+        if run.delegates:
+            helper: Agent[None, str] = Agent(
+                model, name=HELPER, tools=tools, capabilities=[capability]
+            )
+            tools = [*tools, _make_delegate(helper)]
         agent: Agent[None, Any] = Agent(
-            FunctionModel(partial(_reply, run), stream_function=partial(_stream, run)),
+            model,
             output_type=[str, DeferredToolRequests],
-            tools=[
-                Tool(tool.coroutine if "async" in run.mode else tool.function, name=tool.name)
-                for tool in run.tools
-            ],
+            tools=tools,
             capabilities=[capability],
         )
         play = _MODES[run.mode]
@@ -56,6 +63,13 @@ async def run(run: Run) -> None:
             while history and _has_results(history[-1]):
                 output, history = await play(run, agent, None, message_history=history)
             run.finish(output)
+
+
+def _make_delegate(helper: Agent[None, str]) -> Tool[None]:
+    async def delegate(task: str) -> str:
+        return (await helper.run(task)).output
+
+    return Tool(delegate, name=DELEGATE)
 
 
 def _has_results(message: ModelMessage) -> bool:
@@ -182,6 +196,7 @@ HARNESS = Harness(
     name="pydantic_ai",
     title="Pydantic AI 2.66",
     modes=tuple(_MODES),
+    delegates=True,
     limits={
         "ask": Limit("✓", note="ApprovalRequired"),
         "AfterAgent send back": Limit(

@@ -10,9 +10,16 @@ from typing import Any
 
 import pytest
 
+from hookline import Hooks
+from hookline.service.mcp import proxy as proxies
+from hookline.service.mcp import stdio
+from hookline.service.mcp.client import McpClient
+from hookline.service.mcp.lines import Lines, Outlet
 from hookline.service.mcp.messages import make_message
+from hookline.service.mcp.proxy import Proxy
 from hookline.service.mcp.server import ServerGone
 from hookline.service.mcp.stdio import ServerNotStarted, StdioServer
+from hookline.service.mcp.tools import Identity
 from tests.cli.command import answer, command_hook, settings
 from tests.harness.leaks import Watch
 from tests.harness.scratch import Project
@@ -101,17 +108,6 @@ def test_a_client_that_leaves_takes_all_with_it(project: Project, no_leaks: Watc
     assert json.loads((project.path / "end.json").read_text())["reason"] == "exit"
 
 
-def test_a_server_that_heeds_neither_its_input_nor_a_signal_is_killed(
-    project: Project, no_leaks: Watch
-) -> None:
-    with proxy(project.path, server=(PYTHON, str(SERVER), "--stubborn")) as client:
-        client.call(1, "echo")
-        started = time.monotonic()
-        assert client.leave() == 137
-        assert time.monotonic() - started < 15
-        wait_until_alone(no_leaks, within=1)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_hooks_server_and_session(
     project: Project, number: signal.Signals, no_leaks: Watch
@@ -161,7 +157,7 @@ def test_a_client_that_reads_none_of_its_refusals_is_held_up(
         assert client.process.stdin is not None
         inlet, taken, since = client.process.stdin.fileno(), 0, time.monotonic()
         os.set_blocking(inlet, False)
-        while time.monotonic() < since + 1 and taken < 20_000_000:
+        while time.monotonic() < since + 0.5 and taken < 20_000_000:
             try:
                 taken += os.write(inlet, lines)
                 since = time.monotonic()
@@ -205,14 +201,14 @@ def test_what_a_server_writes_cannot_forge_a_line_of_the_log(project: Project) -
     assert line.isprintable()
 
 
-def test_ten_megabytes_and_a_client_that_writes_before_it_reads(project: Project) -> None:
+def test_large_messages_and_a_client_that_writes_before_it_reads(project: Project) -> None:
     project.settings(settings("AfterTool", command_hook(answer(decision="allow"), name="see")))
-    large = "x" * 10_000_000
+    large = "x" * 2_000_000
     with proxy(project.path) as client:
         client.send_call(1, "echo", a=large)
-        client.send_call(2, "flood", size=10_000_000)
+        client.send_call(2, "flood", size=len(large))
         for _ in range(2):
-            assert len(client.receive_raw()) > 10_000_000
+            assert len(client.receive_raw()) > len(large)
         assert client.leave() == 0
 
 
@@ -236,23 +232,29 @@ def test_what_a_library_prints_does_not_get_between_the_messages(project: Projec
         assert client.leave() == 0
 
 
-def test_a_server_that_answers_when_it_has_heard_all_is_heard(project: Project) -> None:
-    project.settings(settings("AfterTool", command_hook("cat > seen.json", name="see")))
-    listed = json.dumps({"tools": [{"name": "echo"}]})
-    say = f"""
-import json, sys
-asked = json.loads(sys.stdin.readline())
-print(json.dumps({{"id": asked["id"], "result": {listed}}}), flush=True)
+async def test_a_server_that_answers_when_it_has_heard_all_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proxies, "LAST_CALLS", 0.1)
+    say = """
+import sys
 sys.stdin.read()
-print('{{"id": 1, "result": {{"content": []}}}}')
+print('{"id": 1, "result": {"content": []}}')
 """
-    with proxy(project.path, server=(PYTHON, "-c", say)) as client:
-        client.send_call(1, "echo")
-        assert client.process.stdin is not None
-        client.process.stdin.close()
-        assert client.receive()["result"] == {"content": []}
-        assert client.wait() == 0
-    assert (project.path / "seen.json").exists()
+    to_proxy, from_client = os.pipe()
+    to_client, from_proxy = os.pipe()
+    ends = Lines(to_proxy), Outlet(from_proxy), Lines(to_client)
+    identity = Identity(name="late", fallback="late", place={})
+    server = StdioServer([PYTHON, "-c", say])
+    running = asyncio.create_task(
+        Proxy(Hooks(), server, McpClient(ends[0], ends[1]), identity=identity).run()
+    )
+    os.write(from_client, b'{"id": 1, "method": "x"}\n')
+    os.close(from_client)
+    assert await ends[2].next() == b'{"id": 1, "result": {"content": []}}'
+    assert await running == 0
+    for end in ends:
+        end.close()
 
 
 def test_standard_input_may_be_a_file(project: Project) -> None:
@@ -268,6 +270,18 @@ def test_standard_input_may_be_a_file(project: Project) -> None:
         "id": 1,
         "result": {},
     }
+
+
+async def test_a_server_that_heeds_neither_its_input_nor_a_signal_is_killed(
+    no_leaks: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("END_GRACE", "TERM_GRACE"):
+        monkeypatch.setattr(stdio, name, 0.1)
+    server = StdioServer([PYTHON, str(SERVER), "--stubborn"])
+    await server.send(make_message(id=1, method="ping"))
+    await server.receive()
+    assert await server.close() == 137
+    wait_until_alone(no_leaks, within=1)
 
 
 async def test_a_server_that_cannot_start_leaves_no_descriptor() -> None:

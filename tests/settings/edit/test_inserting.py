@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.settings.edit import SettingsText, merged, read_settings_text, with_additions
+from hookline.settings.edit import SettingsText, merge_additions, read_settings_text, with_additions
 from hookline.settings.jsonc import parse
 from hookline.settings.reader import SettingsFileError
 
@@ -56,7 +56,7 @@ def test_whatever_the_text_it_then_holds_the_additions_and_all_it_held_before(
         result = inserted(text, additions)
     except SettingsFileError:
         return
-    if parse(result).value != merged(value, additions):
+    if parse(result).value != merge_additions(value, additions):
         pytest.fail(result)
     before, after = (re.sub(r"\s", "", each) for each in (text, result))
     kept = iter(after)

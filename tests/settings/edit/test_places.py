@@ -9,7 +9,6 @@ import pytest
 from hookline.errors import HooklineError
 from hookline.settings.edit import (
     Place,
-    Switch,
     disable,
     enable,
     project_place,
@@ -94,11 +93,6 @@ def test_a_projects_switch_is_in_its_local_settings_and_no_link_leads_out(tmp_pa
         project_place(str(project))
     with pytest.raises(SettingsFileError, match="leads out of the project"):
         refuse_way_out(str(project), str(project))
-
-
-def test_a_switch_is_described_by_its_layer_and_place() -> None:
-    switch = Switch(HookSource.USER, "/s.json", 3, "a")
-    assert switch.described() == {"source": HookSource.USER.value, "file": "/s.json", "line": 3}
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_with_the_file(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from hookline.adapters.steps import (
     outer_run,
 )
 from hookline.agent.providers.genai import GenAIConversation
-from hookline.engine.engine import run_blocking
 from hookline.errors import HooklineError, TranslationError
+from hookline.runner.loop import run_blocking
 from hookline.translate.genai import GenAITranslator
 from hookline.translate.genai_values import field
 from hookline.wire.events import HookEventName

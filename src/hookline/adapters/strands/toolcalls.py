@@ -65,15 +65,19 @@ async def run_tool(
         use = {**tool_use, "input": step.input}
         context = context.replace(tool_use=use)  # type: ignore[arg-type]
     result: ToolResultEvent | None = None
-    async with aclosing(run.follow(next_fn(context))) as events:
-        async for event in events:
-            if isinstance(event, ToolResultEvent):
-                result = event
-            else:
-                yield event
-    if result is None:
-        # The tool interrupts the run, or a sub-agent in it does; it is called again.
+    try:
+        async with aclosing(run.follow(next_fn(context))) as events:
+            async for event in events:
+                if isinstance(event, ToolResultEvent):
+                    result = event
+                else:
+                    yield event
+    except (GeneratorExit, InterruptException):
+        # The tool interrupts the run, or a sub-agent in it does: it is called again.
         run.records[step.key] = step.write_record()["answered"]
+        raise
+    if result is None:
+        # Another middleware let the call end without one; Strands reports it.
         return
     if result.exception is not None:
         outcome = await step.close(error=result.exception)

@@ -154,7 +154,8 @@ class StrandsTranslator(MessageTranslator[Any]):
         ]
         changes: dict[str, Any] = {} if len(left) == len(specs) else {"tool_specs": left}
         if outputs.isdisjoint(self.to_hook_tool_config(own).get("allowedFunctionNames", ())):
-            changes["tool_choice"] = self.tool_choice(mode if left else "NONE", allowed, own)
+            choice = self.tool_choice(mode if left else "NONE", allowed, own)
+            changes |= {} if choice == own else {"tool_choice": choice}
         return put(request, changes)
 
     def reads_response(self, response: object) -> bool:
@@ -188,7 +189,8 @@ class StrandsTranslator(MessageTranslator[Any]):
     def usage_of(self, response: Any) -> Any:
         return response.usage
 
-    def with_usage(self, response: Any, usage: Any) -> Any:
+    def with_usage(self, response: Any, changes: Mapping[str, Any]) -> Any:
+        usage = put(response.usage, changes)
         return ModelStopReason(response.stop_reason, response.message, usage, response.metrics)
 
     def new_response(self, like: object) -> Any:

@@ -88,8 +88,8 @@ class NatsMessageBus:
     def from_url(cls, text: str, **options: Any) -> "NatsMessageBus":
         """Make a bus from a URL with options: ``nats://host?credentials=FILE&prefix=team``; raises
         BusConnectionError for a malformed one."""
-        servers, said = read_url_options(text)
-        return cls(servers, **{**said, **options})
+        servers, url_options = read_url_options(text)
+        return cls(servers, **{**url_options, **options})
 
     @property
     def address(self) -> str:
@@ -242,9 +242,11 @@ class NatsMessageBus:
                 self._start_task(ask())
                 return
             intake = link.intake
-            held = intake.claim(str(message.get("correlationId"))) if intake is not None else None
-            if intake is not None and held is not None:
-                await intake.answer(held, message)
+            request = (
+                intake.claim(str(message.get("correlationId"))) if intake is not None else None
+            )
+            if intake is not None and request is not None:
+                await intake.answer(request, message)
                 return
             await self._update_subscriptions()
             await link.publish(self._subjects.response, codec.encode(message))
@@ -329,8 +331,8 @@ class NatsMessageBus:
         if link is None or link.intake is None:
             return
 
-        def hear(said: Incoming) -> None:
-            message = _decode_message(said.data)
+        def hear(incoming: Incoming) -> None:
+            message = _decode_message(incoming.data)
             if message is not None and read_kind(message) is _RESPONSE:
                 self._start_task(self._local.publish(message))
 

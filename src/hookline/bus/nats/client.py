@@ -98,11 +98,11 @@ class NatsClient(Client):
         assert self._flush_queue is not None
         if is_full:
             # nats-py's own wait would swallow a cancellation.
-            taken: asyncio.Future[Any] = asyncio.Future()
+            flush: asyncio.Future[Any] = asyncio.Future()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(until):
-                    await self._flush_queue.put(taken)
-                    await taken
+                    await self._flush_queue.put(flush)
+                    await flush
         elif self._flush_queue.empty():
             await self._flush_pending()
 

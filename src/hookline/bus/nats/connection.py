@@ -76,7 +76,7 @@ class NatsConnection:
         """Connect; raises BusConnectionError with the reason."""
         self._set_state(ConnectionState.CONNECTING)
         options = self._options
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "servers": list(options.servers),
             "name": options.name,
             "user": options.user,
@@ -100,7 +100,7 @@ class NatsConnection:
         }
         try:
             await self._client.connect(
-                **{name: value for name, value in given.items() if value is not None}
+                **{name: value for name, value in arguments.items() if value is not None}
             )
         except BaseException as error:
             await self.close()
@@ -111,8 +111,8 @@ class NatsConnection:
                 raise BusConnectionError(problem) from None
             # NoServersError does not say what was wrong with the servers.
             cause = self._trouble if isinstance(error, nats_errors.NoServersError) else error
-            said = explain_failure(cause or error)
-            raise BusConnectionError(f"cannot connect to {options.shown}: {said}") from None
+            reason = explain_failure(cause or error)
+            raise BusConnectionError(f"cannot connect to {options.shown}: {reason}") from None
         # From now on, reconnect for as long as it takes.
         self._client.options["max_reconnect_attempts"] = -1
         self._connected.set()
@@ -157,18 +157,18 @@ class NatsConnection:
         return servers[attempt % len(servers)], min(wait, self._options.max_reconnect_wait) * spread
 
     async def _handle_error(self, error: Exception) -> None:
-        said = message_of(error)
-        if "permissions violation" in said.lower() or isinstance(
+        message = message_of(error)
+        if "permissions violation" in message.lower() or isinstance(
             error, nats_errors.SlowConsumerError
         ):
-            warn(f"the bus at {self._options.shown} says: {said}")
+            warn(f"the bus at {self._options.shown} says: {message}")
         # A server that refuses then hangs up: keep its reason, not the hang-up.
         if not (isinstance(error, OSError) and isinstance(self._trouble, nats_errors.Error)):
             self._trouble = error
         if isinstance(error, ssl.SSLError) and self.state is ConnectionState.CONNECTING:
             # nats-py would wait forever for the end of a connection that was never made.
             self._client.hang_up()
-            raise BusConnectionError(said)
+            raise BusConnectionError(message)
 
     async def _handle_disconnect(self) -> None:
         self._connected.clear()
@@ -188,8 +188,8 @@ class NatsConnection:
     async def _handle_end(self) -> None:
         self._connected.clear()
         if not self._closing and self.state is not ConnectionState.CONNECTING:
-            said = message_of(self._client.last_error or "it was closed")
-            warn(f"the connection to {self._options.shown} has ended: {said}")
+            reason = message_of(self._client.last_error or "it was closed")
+            warn(f"the connection to {self._options.shown} has ended: {reason}")
             self._set_state(ConnectionState.CLOSED)
 
     def _set_state(self, state: ConnectionState) -> None:
@@ -200,12 +200,12 @@ class NatsConnection:
 
 def explain_failure(error: Exception) -> str:
     """Say why the connection failed, and what to do where that is clear."""
-    said = message_of(error).removeprefix("nats: ").strip("'")
+    message = message_of(error).removeprefix("nats: ").strip("'")
     if isinstance(error, socket.gaierror):
-        return f"{(error.strerror or said).lower()}; correct the address"
+        return f"{(error.strerror or message).lower()}; correct the address"
     # For a host with several addresses asyncio puts all failures into one text, without an errno.
-    numbers = [int(number) for number in re.findall(r"\[Errno (\d+)\]", said)]
+    numbers = [int(number) for number in re.findall(r"\[Errno (\d+)\]", message)]
     if not isinstance(error, OSError) or not _UNREACHABLE.issuperset(numbers) or not numbers:
-        return said
+        return message
     reasons = ", ".join(dict.fromkeys(os.strerror(number).lower() for number in numbers))
     return f"{reasons}; start the NATS server there, or correct the address"

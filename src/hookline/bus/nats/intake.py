@@ -30,7 +30,7 @@ from hookline.bus.nats.connection import NatsConnection
 from hookline.bus.nats.protocol import (
     BUSY,
     OVERLOADED,
-    Held,
+    HeldRequest,
     Incoming,
     RequestFailed,
     Subjects,
@@ -136,12 +136,12 @@ class Intake:
         self._subscriptions: dict[str, list[Subscription]] = {kind: [] for kind in _KINDS}
         self._heard_by_server = (False, False)
         self._settling: asyncio.Task[None] | None = None
-        self._tasks: dict[asyncio.Task[None], Held] = {}
+        self._tasks: dict[asyncio.Task[None], HeldRequest] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._sending: set[asyncio.Task[None]] = set()
-        self._unanswered: dict[str, Held] = {}
-        self._backlog: deque[Held] = deque()
-        self._surplus: deque[Held] = deque()
+        self._unanswered: dict[str, HeldRequest] = {}
+        self._backlog: deque[HeldRequest] = deque()
+        self._surplus: deque[HeldRequest] = deque()
         self._draining = self._stopped = False
         self._idle = asyncio.Event()
 
@@ -199,11 +199,11 @@ class Intake:
         while tasks := {*self._tasks, *self._sending}:
             await asyncio.wait(tasks)
 
-    def claim(self, correlation_id: str) -> Held | None:
+    def claim(self, correlation_id: str) -> HeldRequest | None:
         """Return the request that a response belongs to; it can be claimed once."""
         return self._unanswered.pop(correlation_id, None)
 
-    async def answer(self, held: Held, response: Any) -> None:
+    async def answer(self, request: HeldRequest, response: Any) -> None:
         """Send the response to the caller; if it is too long, send its denial alone, or a failed
         response."""
         try:
@@ -213,17 +213,17 @@ class Intake:
                 raise HooklineError(problem)
         except HooklineError as error:
             problem = message_of(error)
-            warn(f"the response to {held.correlation_id!r} cannot be sent whole: {problem}")
-            denial = shorten_denial(response, held.message.get("eventName"), problem)
-            failure = _make_failure(held.correlation_id, "response_failed", problem)
+            warn(f"the response to {request.correlation_id!r} cannot be sent whole: {problem}")
+            denial = shorten_denial(response, request.message.get("eventName"), problem)
+            failure = _make_failure(request.correlation_id, "response_failed", problem)
             response = failure if denial is None else denial
             body = codec.encode(response)
         now = asyncio.get_running_loop().time()
-        self._counters.answer(response, now - held.arrived)
+        self._counters.answer(response, now - request.arrived)
         if not self._stopped:
-            await self._wait_for_callers(held.expires - now)
-        if held.reply:
-            await self._connection.publish(held.reply, body)
+            await self._wait_for_callers(request.expires - now)
+        if request.reply:
+            await self._connection.publish(request.reply, body)
 
     async def _wait_for_callers(self, seconds: float) -> bool:
         """If the server was lost, wait at most so long for it, and a moment longer for the callers:
@@ -237,15 +237,15 @@ class Intake:
         self._counters.received += 1
         loop, options = asyncio.get_running_loop(), self._options
         try:
-            held = read_request(incoming, max_bytes=options.max_request_bytes, now=loop.time())
-            correlation_id, reply = held.correlation_id, hash(held.reply)
+            request = read_request(incoming, max_bytes=options.max_request_bytes, now=loop.time())
+            correlation_id, reply = request.correlation_id, hash(request.reply)
             if self._taken.get(correlation_id) == reply:
                 self._counters.refused["copy"] += 1
                 warn(f"the request {correlation_id!r} was delivered twice; the copy is dropped")
                 return
             if correlation_id in self._taken:
                 problem = "this worker already took a request with this id; send a new id"
-                raise RequestFailed("duplicate_request", problem, held.message)
+                raise RequestFailed("duplicate_request", problem, request.message)
         except RequestFailed as error:
             self._start_task(self._refuse_request(error, incoming.reply))
             return
@@ -253,28 +253,28 @@ class Intake:
         if len(self._taken) > options.remembered_ids:
             # Dictionaries keep their order: the first is the oldest.
             del self._taken[next(iter(self._taken))]
-        if self._start_request(held):
+        if self._start_request(request):
             return
 
         def hand_back_later() -> None:
             # A worker that drains finishes what it holds: there may be no other worker.
-            if held in self._backlog and not self._draining:
-                self._backlog.remove(held)
-                self._surplus.append(held)
+            if request in self._backlog and not self._draining:
+                self._backlog.remove(request)
+                self._surplus.append(request)
                 self._update_server()
 
         if self._stopped or (may_wait and not self._is_wanted()):
-            self._start_task(self._hand_back(held))
+            self._start_task(self._hand_back(request))
         elif not may_wait:
-            self._surplus.append(held)
+            self._surplus.append(request)
             self._update_server()
         elif len(self._backlog) < options.backlog:
-            self._backlog.append(held)
-            stay = min(FIRST_STAY * 2 ** min(held.attempt, 10), _LONGEST_STAY)
+            self._backlog.append(request)
+            stay = min(FIRST_STAY * 2 ** min(request.attempt, 10), _LONGEST_STAY)
             loop.call_later(stay, hand_back_later)
             self._update_server()
         else:
-            self._start_task(self._hand_back(held, OVERLOADED, "this worker's queue is full"))
+            self._start_task(self._hand_back(request, OVERLOADED, "this worker's queue is full"))
 
     async def _refuse_request(self, error: RequestFailed, reply: str) -> None:
         self._counters.refused[error.code] += 1
@@ -283,11 +283,13 @@ class Intake:
         await self._send_response(reply, _make_failure(correlation_id, error.code, str(error)))
 
     async def _hand_back(
-        self, held: Held, code: str = BUSY, problem: str = "this worker has no free place"
+        self, request: HeldRequest, code: str = BUSY, problem: str = "this worker has no free place"
     ) -> None:
         self._counters.handed_back += 1
-        self._taken.pop(held.correlation_id, None)
-        await self._send_response(held.reply, _make_failure(held.correlation_id, code, problem))
+        self._taken.pop(request.correlation_id, None)
+        await self._send_response(
+            request.reply, _make_failure(request.correlation_id, code, problem)
+        )
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -298,22 +300,22 @@ class Intake:
         limit = self._options.concurrency
         return (limit is None or len(self._tasks) < limit) and self._is_wanted()
 
-    def _start_request(self, held: Held) -> bool:
+    def _start_request(self, request: HeldRequest) -> bool:
         """Run a request if there is a free place; return True if there was."""
         if not self._has_place() or self._stopped:
             return False
         loop = asyncio.get_running_loop()
 
         async def give_up() -> None:
-            self.claim(held.correlation_id)
+            self.claim(request.correlation_id)
             problem = "no place became free before its deadline"
-            late = RequestFailed("deadline_exceeded", problem, held.message)
-            await self._refuse_request(late, held.reply)
+            late = RequestFailed("deadline_exceeded", problem, request.message)
+            await self._refuse_request(late, request.reply)
 
-        self._unanswered[held.correlation_id] = held
-        work = give_up() if held.expires <= loop.time() else self._execute(held.message)
+        self._unanswered[request.correlation_id] = request
+        work = give_up() if request.expires <= loop.time() else self._execute(request.message)
         task = loop.create_task(work, name="hookline request")
-        self._tasks[task] = held
+        self._tasks[task] = request
         task.add_done_callback(self._finish_request)
         if self._sweeping is None:
             self._sweeping = loop.call_later(SWEEP_SECONDS, self._cancel_expired)
@@ -324,28 +326,28 @@ class Intake:
     def _cancel_expired(self) -> None:
         """Cancel requests past their deadline; one look at all is cheaper than a timer for each."""
         loop = asyncio.get_running_loop()
-        for task, held in self._tasks.items():
+        for task, request in self._tasks.items():
             # Only once: a second cancel would cut short the ending of its hooks.
-            if held.expires <= loop.time() and not task.cancelling():
+            if request.expires <= loop.time() and not task.cancelling():
                 task.cancel()
         again = bool(self._tasks) and not self._stopped
         self._sweeping = loop.call_later(SWEEP_SECONDS, self._cancel_expired) if again else None
 
     def _finish_request(self, task: "asyncio.Task[None]") -> None:
-        held, loop = self._tasks.pop(task), asyncio.get_running_loop()
+        request, loop = self._tasks.pop(task), asyncio.get_running_loop()
         if not task.cancelled() and (error := task.exception()) is not None:
             warn(f"a request failed: {message_of(error)}")
-        if held.correlation_id in self._unanswered:
+        if request.correlation_id in self._unanswered:
             if task.cancelled() or self._stopped:
                 # Its handler was cancelled before it began, or no longer serves.
-                del self._unanswered[held.correlation_id]
+                del self._unanswered[request.correlation_id]
                 problem = "the worker ended before it ran the hooks"
-                failure = _make_failure(held.correlation_id, "execution_failed", problem)
-                self._counters.answer(failure, loop.time() - held.arrived)
-                self._start_task(self._send_response(held.reply, failure))
+                failure = _make_failure(request.correlation_id, "execution_failed", problem)
+                self._counters.answer(failure, loop.time() - request.arrived)
+                self._start_task(self._send_response(request.reply, failure))
             else:
                 # A handler may answer later, from elsewhere, but not after the deadline.
-                loop.call_at(held.expires, self._unanswered.pop, held.correlation_id, None)
+                loop.call_at(request.expires, self._unanswered.pop, request.correlation_id, None)
         while (waiting := self._backlog or self._surplus) and self._start_request(waiting[0]):
             waiting.popleft()
         if not all(self._heard_by_server):
@@ -371,8 +373,10 @@ class Intake:
                         await self._tell_server(wanted)
                     elif not self._surplus or not await self._wait_for_callers(_LONGEST_STAY):
                         break
-                    elif self._surplus and not self._start_request(held := self._surplus.popleft()):
-                        await self._hand_back(held)
+                    elif self._surplus and not self._start_request(
+                        request := self._surplus.popleft()
+                    ):
+                        await self._hand_back(request)
             except HooklineError as error:
                 warn(f"this worker cannot take requests: {message_of(error)}")
             finally:
@@ -383,9 +387,9 @@ class Intake:
             self._settling = asyncio.get_running_loop().create_task(settle())
 
     async def _tell_server(self, wanted: tuple[bool, bool]) -> None:
-        for kind, want, known in zip(_KINDS, wanted, self._heard_by_server, strict=True):
+        for kind, want, is_heard in zip(_KINDS, wanted, self._heard_by_server, strict=True):
             subscriptions = self._subscriptions[kind]
-            if want is known:
+            if want is is_heard:
                 continue
             if want and not subscriptions:
                 receive = partial(self._receive_request, may_wait=kind == "wait")

@@ -42,7 +42,7 @@ _RETURN_SECONDS = 0.05
 _OVERLOADED_WORKERS = 3
 
 
-class _Question(NamedTuple):
+class _OpenRequest(NamedTuple):
     """A request that waits for its response; None as a response means that no worker got it."""
 
     request: Mapping[str, Any]
@@ -74,7 +74,7 @@ class Link:
         self._rest, self._retry_at, self._trouble = _FIRST_REST, 0.0, ""
         self._connection: NatsConnection | None = None
         self._inbox = subjects.new_inbox()
-        self._asked: dict[str, _Question] = {}
+        self._asked: dict[str, _OpenRequest] = {}
         self._heard: list[tuple[str, Receive]] = [(f"{self._inbox}.*", self._receive_response)]
         self._closed = False
         self.intake: Intake | None = None
@@ -127,15 +127,15 @@ class Link:
         """Return the answers of all subscribers of a subject: those that come until ``silence``
         seconds pass without one, or ``wait`` seconds in all. Raises BusConnectionError."""
         connection = await self._ensure_connection(wait)
-        heard: asyncio.Queue[Incoming] = asyncio.Queue()
+        incoming: asyncio.Queue[Incoming] = asyncio.Queue()
         inbox, answers = self._subjects.new_inbox(), list[bytes]()
-        subscription = await connection.subscribe(inbox, heard.put_nowait)
+        subscription = await connection.subscribe(inbox, incoming.put_nowait)
         try:
             await connection.publish(subject, b"", reply=inbox)
             async with asyncio.timeout(wait):
                 while True:
                     async with asyncio.timeout(silence if answers else wait):
-                        answer = await heard.get()
+                        answer = await incoming.get()
                     if _has_no_responders(answer):
                         return []
                     answers.append(answer.data)
@@ -156,7 +156,7 @@ class Link:
 
     def hears(self, subject: str) -> bool:
         """Return True if the link subscribes to a subject, on this connection and the next."""
-        return any(subject == known for known, _ in self._heard)
+        return any(subject == other for other, _ in self._heard)
 
     def serve(
         self,
@@ -246,7 +246,7 @@ class Link:
                     f"the request has {size} bytes, and the NATS server takes {most}; send less, "
                     "or raise its max_payload",
                 )
-            question = _Question(message, asyncio.Future())
+            question = _OpenRequest(message, asyncio.Future())
             # Any caller can make a worker answer to any inbox, so this one must not be guessable.
             token = os.urandom(8).hex()
             self._asked[token] = question

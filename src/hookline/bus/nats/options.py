@@ -58,8 +58,8 @@ def make_connection_options(servers: str | Sequence[str], **options: Any) -> Con
     urls = servers.split(",") if isinstance(servers, str) else list(servers)
     bare = []
     for url in map(str.strip, urls):
-        said, without = _split_url(url)
-        options = {**said, **{name: value for name, value in options.items() if value is not None}}
+        login, without = _split_url(url)
+        options = {**login, **{name: value for name, value in options.items() if value is not None}}
         bare.append(without)
     if not bare:
         raise BusConnectionError("no server is named; write nats://HOST:4222")
@@ -84,14 +84,14 @@ def read_url_options(text: str) -> tuple[str, dict[str, Any]]:
     servers, _, query = text.strip().partition("?")
     if "@" in query and "@" not in servers.rpartition("//")[2]:
         raise _make_url_error("it has a ? before the @")
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    if unknown := [name for name in given if name not in _IN_URLS]:
+    fields = dict(parse_qsl(query, keep_blank_values=True))
+    if unknown := [name for name in fields if name not in _IN_URLS]:
         raise BusConnectionError(
             f"unknown option in the URL of the bus: {', '.join(unknown)}; "
             f"use {', '.join(sorted(_IN_URLS))}"
         )
-    files = {name: given.pop(f"tls_{name}", None) for name in ("ca", "cert", "key")}
-    options: dict[str, Any] = dict(given)
+    files = {name: fields.pop(f"tls_{name}", None) for name in ("ca", "cert", "key")}
+    options: dict[str, Any] = dict(fields)
     if any(files.values()):
         options["tls"] = tls_context(ca=files["ca"], certificate=files["cert"], key=files["key"])
     return servers, options
@@ -143,16 +143,16 @@ def _split_url(url: str) -> tuple[dict[str, str], str]:
         # urllib's own message may contain a piece of a password.
         raise _make_url_error("its port is not a number below 65536") from None
     if parts.scheme not in SCHEMES or not parts.hostname:
-        shown = parts.netloc.rpartition("@")[2]
-        raise BusConnectionError(f"{shown!r} is not the URL of a bus; write nats://HOST:4222")
+        address = parts.netloc.rpartition("@")[2]
+        raise BusConnectionError(f"{address!r} is not the URL of a bus; write nats://HOST:4222")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
-    said: dict[str, str] = {}
+    login: dict[str, str] = {}
     if parts.password is not None:
-        said = {"user": unquote(parts.username or ""), "password": unquote(parts.password)}
+        login = {"user": unquote(parts.username or ""), "password": unquote(parts.password)}
     elif parts.username:
-        said = {"token": unquote(parts.username)}
-    return said, urlunsplit((parts.scheme, place, parts.path, parts.query, ""))
+        login = {"token": unquote(parts.username)}
+    return login, urlunsplit((parts.scheme, place, parts.path, parts.query, ""))
 
 
 def _make_url_error(problem: str) -> BusConnectionError:

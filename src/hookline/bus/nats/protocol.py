@@ -89,17 +89,17 @@ class Subjects(msgspec.Struct, frozen=True):
 
 def make_subjects(prefix: str, inbox_prefix: str | None = None) -> Subjects:
     """Make the subjects under a prefix; raises BusConnectionError for an invalid prefix."""
-    for given in (prefix, inbox_prefix):
-        if given is not None:
-            check_name(given, "the prefix of subjects")
+    for name in (prefix, inbox_prefix):
+        if name is not None:
+            check_name(name, "the prefix of subjects")
     return Subjects(prefix, inbox_prefix or f"{prefix}.inbox")
 
 
-def check_name(given: str, what: str) -> None:
+def check_name(name: str, what: str) -> None:
     """Check that NATS takes it as a name, not as a wildcard; raises BusConnectionError."""
-    if not _NAME.fullmatch(given):
+    if not _NAME.fullmatch(name):
         raise BusConnectionError(
-            f"{given!r} cannot be {what}; use letters, digits, _ and -, joined by dots"
+            f"{name!r} cannot be {what}; use letters, digits, _ and -, joined by dots"
         )
 
 
@@ -115,7 +115,7 @@ def encode_headers(until: int, attempt: int) -> bytes:
     return f"NATS/1.0\r\n{_DEADLINE}: {until}\r\n{handed_back}\r\n".encode()
 
 
-class Held(msgspec.Struct, frozen=True, eq=False):
+class HeldRequest(msgspec.Struct, frozen=True, eq=False):
     """A request that a worker holds; ``expires`` and ``arrived`` are loop times, ``attempt`` is how
     often it was handed back before."""
 
@@ -127,7 +127,7 @@ class Held(msgspec.Struct, frozen=True, eq=False):
     attempt: int = 0
 
 
-def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
+def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> HeldRequest:
     """Read a request as far as the bus needs it; raises RequestFailed for one that must not
     run."""
     subject, reply, body, headers = incoming
@@ -144,10 +144,10 @@ def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
         problem = "the type of the request must be hook-execution-request"
         raise RequestFailed("invalid_request", problem)
     _check_names(message)
-    given = message.get("correlationId")
-    if given is not None and not isinstance(given, str):
+    own_id = message.get("correlationId")
+    if own_id is not None and not isinstance(own_id, str):
         raise RequestFailed("invalid_request", "correlationId must be a string")
-    message["correlationId"] = correlation_id = given or correlation_of(message)
+    message["correlationId"] = correlation_id = own_id or correlation_of(message)
     event = message.get("eventName")
     if isinstance(event, str) and event in _EVENTS and not subject.endswith(f".{event}"):
         # Otherwise a caller with permission for one event could ask for all, and of any worker.
@@ -168,7 +168,7 @@ def read_request(incoming: Incoming, *, max_bytes: int, now: float) -> Held:
                 message,
             )
     attempt = _parse_number(headers.get(_ATTEMPT, "")) or 0
-    return Held(message, correlation_id, reply, now, now + left, attempt)
+    return HeldRequest(message, correlation_id, reply, now, now + left, attempt)
 
 
 def read_response(data: bytes, request: Mapping[str, Any]) -> HookExecutionResponse:
@@ -184,19 +184,19 @@ def read_response(data: bytes, request: Mapping[str, Any]) -> HookExecutionRespo
     if not isinstance(response.get("error", {}), dict) or "success" not in response:
         problem = "malformed response: it has no success, or its error is not an object"
         raise RequestFailed("invalid_response", problem)
-    asked = request.get("correlationId")
-    if asked and response.get("correlationId") != asked:
+    correlation_id = request.get("correlationId")
+    if correlation_id and response.get("correlationId") != correlation_id:
         if response["success"] is True:
             raise RequestFailed("invalid_response", "the response belongs to another request")
         # A worker that refuses a request may not have been able to read its id.
-        response["correlationId"] = asked
+        response["correlationId"] = correlation_id
     return cast(HookExecutionResponse, response)
 
 
 def _check_names(request: Mapping[str, Any]) -> None:
     for field in ("correlationId", "eventName"):
-        given = request.get(field)
-        if isinstance(given, str) and len(given) > _LONGEST_NAME:
+        name = request.get(field)
+        if isinstance(name, str) and len(name) > _LONGEST_NAME:
             problem = f"{field} must have {_LONGEST_NAME} characters at most"
             raise RequestFailed("invalid_request", problem)
 

@@ -98,9 +98,9 @@ def run(options: Options, screen: Screen) -> int:
 
     grammar: list[VerbGrammar] = []
     for name, summary in VERBS.items():
-        shown = [option for option in load_verb(name).OPTIONS if option.help is not None]
-        flags = [option for option in (_HELP, *shown, *COMMON) if not option.is_argument]
-        argument = next((option for option in shown if option.is_argument), None)
+        visible = [option for option in load_verb(name).OPTIONS if option.help is not None]
+        flags = [option for option in (_HELP, *visible, *COMMON) if not option.is_argument]
+        argument = next((option for option in visible if option.is_argument), None)
         value = None if argument is None else read_value(argument)
         is_rest = argument is not None and argument.count == "*"
         one, rest = (None, value) if is_rest else (value, None)
@@ -157,9 +157,9 @@ def _find_names(words: Sequence[str]) -> list[str]:
     is_meant = _FOR.get(words[0]) if words else None
     entries = project.get_settings().entries
     names = (entry.name for entry in entries if is_meant is None or is_meant(entry))
-    shown = [name for name in dict.fromkeys(names) if name.isprintable()]
+    printable = [name for name in dict.fromkeys(names) if name.isprintable()]
     # Without a -- before it, such a name would be read as an option.
-    return [name for name in shown if not name.startswith("-") or "--" in words]
+    return [name for name in printable if not name.startswith("-") or "--" in words]
 
 
 def complete_bash(script: str, grammar: Sequence[VerbGrammar]) -> str:
@@ -213,9 +213,11 @@ def complete_fish(script: str, grammar: Sequence[VerbGrammar]) -> str:
         argument = verb.argument or verb.rest
         if argument is not None and argument.kind == "words":
             # Offered until one of them is on the line.
-            given = " ".join(argument.words)
-            condition = f"__hookline_verb {verb.name}; and not __fish_seen_subcommand_from {given}"
-            lines.append(f"complete -c hookline -n '{condition}' -a '{given}'")
+            choices = " ".join(argument.words)
+            condition = (
+                f"__hookline_verb {verb.name}; and not __fish_seen_subcommand_from {choices}"
+            )
+            lines.append(f"complete -c hookline -n '{condition}' -a '{choices}'")
         elif argument is not None and argument.kind != "other":
             lines.append(f"{start} {take(argument)}")
     return script + "".join(f"{line}\n" for line in lines)

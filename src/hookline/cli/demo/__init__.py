@@ -87,8 +87,8 @@ def make_watched_agent(
     hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
 
     def show(response: Any) -> None:
-        said = provider.conversation.read(response)
-        text, calls = (said.text, said.calls) if said is not None else ("", ())
+        reply = provider.conversation.read(response)
+        text, calls = (reply.text, reply.calls) if reply is not None else ("", ())
         recorder.show_answer(text.strip(), is_last=not calls)
 
     agent = Agent(
@@ -116,12 +116,12 @@ def run(options: Options, screen: Screen) -> int:
     elif options.model is not None:
         raise CommandError("--model is for --live PROMPT; the demo's own model is scripted")
     steps: list[Step] = []
-    with _make_project(options) as project, heard_warnings() as heard:
+    with _make_project(options) as project, heard_warnings() as warnings:
 
         def warn() -> None:
-            for warning in heard:
+            for warning in warnings:
                 screen.warning(warning)
-            heard.clear()
+            warnings.clear()
 
         def tell(step: Step) -> None:
             steps.append(step)
@@ -158,8 +158,8 @@ async def _play(agent: Agent, provider: ScriptedProvider | LiveProvider, prompt:
     except Exception as error:
         if isinstance(provider, ScriptedProvider):
             raise
-        said = " ".join(str(error).split())[:300]
-        raise CommandError(f"the model gave no answer: {type(error).__name__}: {said}") from None
+        message = " ".join(str(error).split())[:300]
+        raise CommandError(f"the model gave no answer: {type(error).__name__}: {message}") from None
     finally:
         if not isinstance(provider, ScriptedProvider):
             await provider.aclose()
@@ -249,10 +249,10 @@ def _conclude(options: Options, screen: Screen, steps: Sequence[Step], model: st
     screen.line(("Summary", "title"))
     screen.table(rows, ("keep",))
     screen.line()
-    kept = options.keep
-    if kept:
-        screen.line(f"the hooks are in {kept}/hooks, their settings in {kept}/.hookline; try:")
-        screen.command(f"cd {shlex.quote(kept)} && hookline list")
+    folder = options.keep
+    if folder:
+        screen.line(f"the hooks are in {folder}/hooks, their settings in {folder}/.hookline; try:")
+        screen.command(f"cd {shlex.quote(folder)} && hookline list")
         screen.command(_TRY)
     else:
         screen.line("see the scripts, and change them: hookline demo --keep try-hookline")

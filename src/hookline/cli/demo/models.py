@@ -45,10 +45,10 @@ FAMILIES = (
 
 def live_model(model: str | None) -> LiveProvider:
     """Return the provider of a model; an unknown name goes to the first key that is set."""
-    named = [family for family in FAMILIES if model and re.match(family.names, model)]
-    if named and not named[0].has_key:
-        raise CommandError(f"{model} is a model of {named[0].maker}: set {named[0].keys[0]}")
-    able = [family for family in named or FAMILIES if family.has_key]
+    families = [family for family in FAMILIES if model and re.match(family.names, model)]
+    if families and not families[0].has_key:
+        raise CommandError(f"{model} is a model of {families[0].maker}: set {families[0].keys[0]}")
+    able = [family for family in families or FAMILIES if family.has_key]
     if not able:
         *others, last = (family.keys[0] for family in FAMILIES)
         raise CommandError(

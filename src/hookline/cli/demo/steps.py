@@ -69,7 +69,7 @@ class Fired(msgspec.Struct, frozen=True):
 
     def find_changes(self) -> Iterator[Effect]:
         """Yield what its hooks changed for the model or the user; a call has its own result."""
-        answer, event, given = self.answer, self.event, self.fired.field
+        answer, event, get_field = self.answer, self.event, self.fired.field
         if answer.context:
             yield Effect("added", f"the model reads: {answer.context}")
         if answer.message:
@@ -81,11 +81,13 @@ class Fired(msgspec.Struct, frozen=True):
                 yield Effect("blocked", "the turn ends here")
             elif answer.tools is not None:
                 available = (self.payload or {}).get("available_tools") or []
-                gone = ", ".join(name for name in available if name not in answer.tools)
-                yield Effect("restricted", f"the model may not use {gone or 'other tools'}")
-        elif event is HookEventName.BEFORE_MODEL and answer.request is not given("llm_request"):
+                removed = ", ".join(name for name in available if name not in answer.tools)
+                yield Effect("restricted", f"the model may not use {removed or 'other tools'}")
+        elif event is HookEventName.BEFORE_MODEL and answer.request is not get_field("llm_request"):
             yield Effect("rewritten", "the model gets another request")
-        elif event is HookEventName.AFTER_MODEL and answer.response is not given("llm_response"):
+        elif event is HookEventName.AFTER_MODEL and answer.response is not get_field(
+            "llm_response"
+        ):
             yield Effect("redacted", "only this is shown, and kept in the history")
 
 
@@ -106,14 +108,14 @@ class Step(msgspec.Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the step for ``--json``, with every hook that ran."""
         events = []
-        for seen in self.fired:
+        for record in self.fired:
             hooks = []
-            for result in seen.answer.results:
+            for result in record.answer.results:
                 word, why = decide(result)
                 facts = {"hook": result.hook.name, "duration_ms": round(result.duration, 3)}
                 hooks.append({**facts, "decision": word, "reason": why, "output": result.output})
-            about = {"tool": seen.fired.target} if seen.event in _TOOL_EVENTS else {}
-            events.append({"event": seen.event.value, **about, "hooks": hooks})
+            about = {"tool": record.fired.target} if record.event in _TOOL_EVENTS else {}
+            events.append({"event": record.event.value, **about, "hooks": hooks})
         call = {"tool": self.call.name, "input": self.call.args} if self.call is not None else {}
         outcomes = [{"outcome": each.word, "text": each.text} for each in self.outcomes]
         what = f"{self.says} {self.shows}".strip()
@@ -123,8 +125,8 @@ class Step(msgspec.Struct, frozen=True):
 class Watch(DebugLogger):
     """Passes each event on as it fires, and also writes the log if HOOKLINE_TRACE asks for it."""
 
-    def __init__(self, *given: Any, see: Callable[..., None], **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *arguments: Any, see: Callable[..., None], **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._see = see
 
     @property
@@ -164,17 +166,17 @@ class Recorder:
         """Record an event that has fired."""
         assert answer.fired is not None
         event = answer.fired.event
-        said = [result.failed or result.output for result in answer.results]
-        before, self._last_said[event] = self._last_said.get(event, []), said
-        is_news = any(said) if event in _SHOWN_IF_ANSWERED else bool(said)
-        if event in _BEFORE_MODEL and said == before:
+        outputs = [result.failed or result.output for result in answer.results]
+        before, self._last_said[event] = self._last_said.get(event, []), outputs
+        is_news = any(outputs) if event in _SHOWN_IF_ANSWERED else bool(outputs)
+        if event in _BEFORE_MODEL and outputs == before:
             is_news = False
-        seen = Fired(answer.fired, answer, payload, is_news)
+        record = Fired(answer.fired, answer, payload, is_news)
         of_call = self._of_this_call.get()
         if of_call is not None:
-            of_call.append(seen)
+            of_call.append(record)
             return
-        self._open.append(seen)
+        self._open.append(record)
         if event in _ALWAYS_SHOWN or (event in _SHOWN_IF_NEWS and self._has_news()):
             says = {**_ALWAYS_SHOWN, **_SHOWN_IF_NEWS}[event]
             self._close_step(says, self._prompt if event is HookEventName.BEFORE_AGENT else "")
@@ -185,27 +187,31 @@ class Recorder:
             fired = self._of_calls[id(call)] = []
             self._of_this_call.set(fired)
 
-    def publish(self, done: ScheduledCall) -> None:
+    def publish(self, scheduled: ScheduledCall) -> None:
         """Close the step of a tool call that has ended."""
-        fired = self._of_calls.pop(id(done.call))
+        fired = self._of_calls.pop(id(scheduled.call))
         self._open += fired
-        verb, thing = describe(done.call)
-        error = done.result.error
-        if done.result.stop_reason is not None:
+        verb, thing = describe(scheduled.call)
+        error = scheduled.result.error
+        if scheduled.result.stop_reason is not None:
             result = Effect("blocked", "the turn ends here")
         elif error is None:
             is_rewritten = any(e.answer.tool_input != e.fired.field("tool_input") for e in fired)
             word: Word = "rewritten" if is_rewritten else "allowed"
-            result = Effect(word, str(done.display or "not shown"))
+            result = Effect(word, str(scheduled.display or "not shown"))
         elif error.type == "tool_not_allowed":
-            result = Effect("refused", f"{done.call.name} is not among the tools that hooks left")
+            result = Effect(
+                "refused", f"{scheduled.call.name} is not among the tools that hooks left"
+            )
         elif error.type != BLOCKED_BY_HOOK:
             result = Effect("failed", error.message)
         elif any(each.answer.asks for each in fired):
             result = Effect("blocked", "the user is asked, and in this demo says no")
         else:
-            result = Effect("blocked", f"{describe_block(done.call)}; the model reads the reason")
-        self._close_step(f"the model asks to {verb}", thing, [result], done.call)
+            result = Effect(
+                "blocked", f"{describe_block(scheduled.call)}; the model reads the reason"
+            )
+        self._close_step(f"the model asks to {verb}", thing, [result], scheduled.call)
 
     def show_answer(self, text: str, *, is_last: bool) -> None:
         """Close the step of a model's answer; its text may be empty if it only calls tools."""

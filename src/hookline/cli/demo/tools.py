@@ -30,33 +30,35 @@ _NOT_DONE = {"write_file": "nothing is written", "run_shell_command": "the comma
 def demo_tools(folder: Path) -> list[Tool]:
     """Return four tools that a typical coding agent has."""
 
-    def find_file(given: dict[str, Any]) -> Path:
+    def find_file(tool_input: dict[str, Any]) -> Path:
         """Return the file that the input names; raise if its real path is outside the folder."""
-        path = (folder / str(given.get("file_path", ""))).resolve()
+        path = (folder / str(tool_input.get("file_path", ""))).resolve()
         if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
-            raise PermissionError(f"{given.get('file_path')} is not a file in the demo's folder")
+            raise PermissionError(
+                f"{tool_input.get('file_path')} is not a file in the demo's folder"
+            )
         return path
 
-    def write(given: dict[str, Any]) -> ToolResult:
-        path, text = find_file(given), str(given.get("content", ""))[:_LONGEST]
+    def write(tool_input: dict[str, Any]) -> ToolResult:
+        path, text = find_file(tool_input), str(tool_input.get("content", ""))[:_LONGEST]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         lines = count(len(text.splitlines()), "line")
-        said = f"Wrote {lines} to {given['file_path']}."
-        return ToolResult(said, return_display=f"{lines} written")
+        text_for_model = f"Wrote {lines} to {tool_input['file_path']}."
+        return ToolResult(text_for_model, return_display=f"{lines} written")
 
-    def read(given: dict[str, Any]) -> ToolResult:
-        text = find_file(given).read_text(encoding="utf-8", errors="replace")[:_LONGEST]
+    def read(tool_input: dict[str, Any]) -> ToolResult:
+        text = find_file(tool_input).read_text(encoding="utf-8", errors="replace")[:_LONGEST]
         lines = count(len(text.splitlines()), "line")
         return ToolResult(text, return_display=f"the model reads {lines}")
 
-    def show_command(given: dict[str, Any]) -> ToolResult:
-        command = str(given.get("command", ""))
-        said = f"This is a demo: the command was allowed, but not run: {command}"
-        return ToolResult(said, return_display=f"{command} (not run: a demo)")
+    def show_command(tool_input: dict[str, Any]) -> ToolResult:
+        command = str(tool_input.get("command", ""))
+        text_for_model = f"This is a demo: the command was allowed, but not run: {command}"
+        return ToolResult(text_for_model, return_display=f"{command} (not run: a demo)")
 
-    def refuse_fetch(given: dict[str, Any]) -> str:
-        return f"This is a demo: {given.get('url')} was not fetched."
+    def refuse_fetch(tool_input: dict[str, Any]) -> str:
+        return f"This is a demo: {tool_input.get('url')} was not fetched."
 
     tools: tuple[tuple[str, str, Callable[[dict[str, Any]], Any], ConfirmationKind], ...] = (
         ("write_file", "Writes a text file in the project.", write, "edit"),
@@ -64,14 +66,14 @@ def demo_tools(folder: Path) -> list[Tool]:
         ("run_shell_command", "Runs a shell command in the project.", show_command, "exec"),
         ("web_fetch", "Fetches a page from the web.", refuse_fetch, "info"),
     )
-    made = []
+    all_tools = []
     for name, description, work, kind in tools:
         texts = {argument: {"type": "string"} for argument in _ASKS[name][1]}
         schema = {"type": "object", "properties": texts, "required": list(texts)}
-        made.append(
+        all_tools.append(
             Tool(name=name, description=description, parameters=schema, run=work, kind=kind)
         )
-    return made
+    return all_tools
 
 
 def describe(call: FunctionCall) -> tuple[str, str]:

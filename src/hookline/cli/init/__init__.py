@@ -17,7 +17,7 @@ import msgspec
 from hookline._support.places import home_dir
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Option, Options, read_event_name, repeat_options
-from hookline.cli.screen import Screen, shown_path
+from hookline.cli.screen import Screen, shorten_path
 from hookline.hooktests.schema import hooktest_schema
 from hookline.settings.edit import Updated, add_to_settings, read_settings_text, refuse_way_out
 from hookline.settings.reader import SettingsFileError, find_project_dir
@@ -137,10 +137,10 @@ def run(options: Options, screen: Screen) -> int:
             raise CommandError("--settings: the hook goes into one file; name only one")
         settings = os.path.abspath(options.settings[0])
     if not options.settings and not options.json and project != here:
-        inside = f"{shown_path(here)} is inside the project {shown_path(project)}"
+        inside = f"{shorten_path(here)} is inside the project {shorten_path(project)}"
         screen.line(
             f"{inside}, so the hook goes into ",
-            (shown_path(settings), "name"),
+            (shorten_path(settings), "name"),
             "; to have hooks for this folder alone, make a .hookline folder in it first",
         )
         screen.line()
@@ -164,7 +164,7 @@ def run(options: Options, screen: Screen) -> int:
     added = "made" if updated.created else "added it to"
     files = [("made", script), (added, updated.file), ("made", test)]
     files += [("made", file) for file in schemas]
-    rows = [((verb, "good"), (shown_path(file), "name")) for verb, file in files]
+    rows = [((verb, "good"), (shorten_path(file), "name")) for verb, file in files]
     screen.table(rows, ("keep",), indent=0)
     screen.line()
     screen.line(("What to do next", "title"))
@@ -244,13 +244,13 @@ def _make_files(
     for path in files:
         refuse_way_out(path, project)
         if os.path.lexists(path):
-            shown = shown_path(path)
-            raise CommandError(f"{shown} already exists; choose another name with --name")
+            short_path = shorten_path(path)
+            raise CommandError(f"{short_path} already exists; choose another name with --name")
     if is_own:
         refuse_way_out(settings, project)
     if hook.name in _find_names(read_settings_text(settings).document.value):
         raise CommandError(
-            f"{shown_path(settings)} already has a hook {hook.name}; "
+            f"{shorten_path(settings)} already has a hook {hook.name}; "
             "choose another name with --name"
         )
     paths: list[str] = []

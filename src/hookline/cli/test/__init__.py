@@ -8,7 +8,7 @@ from hookline.cli.events import fire, tell_copies
 from hookline.cli.failures import FAILED, CommandError
 from hookline.cli.options import SOURCES, TRUST, Option, Options, event_options, find_sources, flag
 from hookline.cli.progress import Progress
-from hookline.cli.screen import Screen, count, shown_path
+from hookline.cli.screen import Screen, count, shorten_path
 from hookline.cli.test.report import make_document, show_outcome, show_sum
 from hookline.engine.project import Project
 from hookline.errors import HooklineError
@@ -102,10 +102,10 @@ def _run_tests(options: Options, screen: Screen) -> int:
     if options.json:
         screen.document(make_document(files, outcomes, runner.problems))
     for problem in runner.problems:
-        screen.warning(shown_path(str(problem)))
+        screen.warning(shorten_path(str(problem)))
     for file in files:
         for unread in file.problems:
-            place = shown_path(str(unread.place))
+            place = shorten_path(str(unread.place))
             screen.note(("error:", "bad"), f" {place}: {unread.text}")
     if not tests:
         # A run without tests is a mistake in the command, and must not look like success.
@@ -133,18 +133,18 @@ def _find_places(options: Options) -> list[str]:
 
 
 def _explain_none(files: Sequence[HookTestFile], places: Sequence[str], pattern: str | None) -> str:
-    known = [test.name for file in files for test in file.tests]
-    if known:
+    names = [test.name for file in files for test in file.tests]
+    if names:
         import shlex
 
         return (
-            f"none of {count(len(known), 'test')} has {shlex.quote(pattern or '')} in its name; "
-            f"one is {known[0]!r}"
+            f"none of {count(len(names), 'test')} has {shlex.quote(pattern or '')} in its name; "
+            f"one is {names[0]!r}"
         )
     if any(file.problems for file in files):
         return "no tests to run: fix what is wrong with the files first"
     return (
-        f"no tests found: there is no *{SUFFIX} in {', '.join(map(shown_path, places))}; "
+        f"no tests found: there is no *{SUFFIX} in {', '.join(map(shorten_path, places))}; "
         "record one: hookline test --record NAME EVENT --input JSON"
     )
 
@@ -183,7 +183,7 @@ def _watch(options: Options, screen: Screen) -> int:
         if not changed and not is_first:
             continue
         if not is_first:
-            names = sorted({shown_path(path) for _, path in changed})
+            names = sorted({shorten_path(path) for _, path in changed})
             screen.line()
             screen.line(("changed: ", "care"), ", ".join(names))
         is_first = False

@@ -7,9 +7,9 @@ from typing import Any
 from hookline.cli.events import read_event, read_payload
 from hookline.cli.failures import CommandError
 from hookline.cli.options import Options, find_sources, read_event_name
-from hookline.cli.screen import Screen, shown_path
+from hookline.cli.screen import Screen, shorten_path
 from hookline.hooktests.cases import HookTest
-from hookline.hooktests.recorder import ends_of, recorded_test, recording_place, write_test
+from hookline.hooktests.recorder import ends_of, make_recorded_test, recording_place, write_test
 from hookline.hooktests.runs import Fire, HookTestRunner, NotTrusted, project_of
 from hookline.wire import codec
 from hookline.wire.events import HookEventName
@@ -26,8 +26,9 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
     name, path = recording_place(options.record, project)
     if os.path.lexists(path) and not options.force:
         # Checked before any hook runs.
-        shown = shown_path(path)
-        raise CommandError(f"{shown} already exists; pass --force to replace it, or another name")
+        raise CommandError(
+            f"{shorten_path(path)} already exists; pass --force to replace it, or another name"
+        )
     if options.from_trace is None:
         test = _record_live(options, fire, name, path, project)
     elif options.places or options.input or options.tool or options.tool_input:
@@ -38,16 +39,16 @@ def record(options: Options, screen: Screen, fire: Fire) -> int:
 
         traced = read_traced_event(options.from_trace, trace_file=default_trace_file())
         places = {"project": project} | ({"cwd": traced.cwd} if traced.cwd else {})
-        test = recorded_test(name, *traced[:4], places)
+        test = make_recorded_test(name, *traced[:4], places)
     existed = os.path.lexists(path)
     write_test(path, test, replace=options.force)
     if options.json:
         screen.document({"file": path, "replaced": existed, "test": test})
         return 0
-    screen.line(("replaced" if existed else "wrote", "good"), f" {shown_path(path)}")
+    screen.line(("replaced" if existed else "wrote", "good"), f" {shorten_path(path)}")
     for word, value in test["expect"].items():
-        shown = value if isinstance(value, str) else codec.encode(value).decode()
-        screen.line((f"expects {word}: ", "name"), shown, indent=2)
+        text = value if isinstance(value, str) else codec.encode(value).decode()
+        screen.line((f"expects {word}: ", "name"), text, indent=2)
     trust = " --trust" if options.trust else ""
     # A test does not name plugins: their hooks would run in the name of the user.
     trust += "".join(f" --plugin {shlex.quote(folder)}" for folder in options.plugin or ())
@@ -78,15 +79,15 @@ def _record_live(
     runner = HookTestRunner(
         fire, cwd=options.cwd or project, trusted=options.trust, **find_sources(options)
     )
-    asked = HookTest(
+    test = HookTest(
         name=name, file=path, line=1, event=event, input=payload, expect={}, worded=worded
     )
     try:
-        _, answer, _, _ = runner.fire(asked)
+        _, answer, _, _ = runner.fire(test)
     except NotTrusted as error:
         hint = "review the project's hooks with `hookline trust`, or pass --trust"
         raise CommandError(f"{error}; {hint}") from None
     places = {"project": project, "cwd": os.path.abspath(options.cwd or project)}
-    return recorded_test(
+    return make_recorded_test(
         name, worded, payload, answer, ends_of(answer), places, claude=options.claude or False
     )

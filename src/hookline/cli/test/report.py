@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hookline.cli.screen import Screen, count, duration, shown_path
+from hookline.cli.screen import Screen, count, duration, shorten_path
 from hookline.hooktests.cases import HookTestFile, Outcome
 from hookline.hooktests.explanation import explain_outcome, is_difference
 
@@ -14,7 +14,7 @@ def show_outcome(screen: Screen, outcome: Outcome, before: Sequence[Outcome]) ->
     """Show a test that has ended; ``before`` are those shown already."""
     test = outcome.test
     if not before or before[-1].test.file != test.file:
-        screen.line((shown_path(test.file), "title"))
+        screen.line((shorten_path(test.file), "title"))
     why = f"  ({test.skip})" if outcome.status == "skipped" else ""
     time = "" if outcome.status == "skipped" else duration(outcome.duration)
     row = (_WORDS[outcome.status], (f"{time:>7}", "faint"), test.name + why)

@@ -10,7 +10,7 @@ from heapq import nlargest
 
 from hookline.cli.failures import CommandError
 from hookline.cli.options import SOURCES, Option, Options, find_sources, flag, read_event_name
-from hookline.cli.screen import Screen, count, shown_path, shown_place
+from hookline.cli.screen import Screen, count, shorten_path, shorten_place
 from hookline.cli.trace.screen import (
     only_session,
     show_event,
@@ -153,7 +153,7 @@ def _find_places(options: Options, event: TracedEvent) -> dict[tuple[str, str], 
     for entry in entries:
         if entry.event == event.event and entry.file is not None:
             key = (entry.source.value, entry.name)
-            places.setdefault(key, shown_place(entry.file, entry.line))
+            places.setdefault(key, shorten_place(entry.file, entry.line))
     return places
 
 
@@ -163,25 +163,25 @@ def _write_page(options: Options, screen: Screen, entries: Iterable[Entry]) -> N
     from hookline._support.files import write_atomically
     from hookline.trace.html import page
 
-    shown, total = _take_newest(entries, options.limit or _ON_A_PAGE)
-    write_atomically(options.html, page(shown, total=total), mode=0o600)
+    events, total = _take_newest(entries, options.limit or _ON_A_PAGE)
+    write_atomically(options.html, page(events, total=total), mode=0o600)
     where = os.path.abspath(options.html)
     if options.json:
-        screen.document({"file": where, "events": len(shown), "total": total})
+        screen.document({"file": where, "events": len(events), "total": total})
         return
-    left_out = f" of {total}; --limit {total} takes all" if total > len(shown) else ""
-    screen.line(f"wrote {count(len(shown), 'event')}{left_out}")
+    left_out = f" of {total}; --limit {total} takes all" if total > len(events) else ""
+    screen.line(f"wrote {count(len(events), 'event')}{left_out}")
     screen.line("open ", (f"file://{quote(where)}", "name"))
-    if not shown:
+    if not events:
         _tell_nothing(options, screen, "no event")
 
 
 def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Iterable[Entry]) -> None:
     limit = options.limit or _SHOWN
     if options.slow is None:
-        shown, total = _take_newest(entries, limit)
+        events, total = _take_newest(entries, limit)
     else:
-        shown, total = _take_slowest(entries, limit)
+        events, total = _take_slowest(entries, limit)
     if options.json:
         # Only now is it known whether the last line is whole.
         log.close()
@@ -189,23 +189,23 @@ def _show_recent(options: Options, screen: Screen, log: TraceLog, entries: Itera
             {
                 "file": log.path,
                 "tracing": _is_on(options),
-                "events": shown,
+                "events": events,
                 "total": total,
                 "skipped": {"foreign": log.skipped.foreign, "torn": log.skipped.torn},
             }
         )
         return
-    if not shown:
+    if not events:
         _tell_nothing(options, screen, "no event")
         return
-    show_events(screen, shown)
+    show_events(screen, events)
     screen.line()
     which = "newest" if options.slow is None else "slowest"
-    of = f"the {len(shown)} {which} of {total} events"
-    what = of if len(shown) < total else count(total, "event")
-    session = only_session(shown)
+    of = f"the {len(events)} {which} of {total} events"
+    what = of if len(events) < total else count(total, "event")
+    session = only_session(events)
     screen.line((f"{what}, session {session}" if session else what, "faint"))
-    screen.line((f"`hookline trace {shown[-1].id}` shows the last in full", "faint"))
+    screen.line((f"`hookline trace {events[-1].id}` shows the last in full", "faint"))
     _warn_if_off(options, screen, log)
 
 
@@ -231,12 +231,12 @@ def _take_slowest(entries: Iterable[Entry], limit: int) -> tuple[list[TracedEven
 
 
 def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
-    asked = ("event", "decision", "hook", "session", "failures", "since", "slow", "cwd")
-    if any(getattr(options, name) for name in asked):
+    filters = ("event", "decision", "hook", "session", "failures", "since", "slow", "cwd")
+    if any(getattr(options, name) for name in filters):
         screen.line(f"{what} matches; `hookline trace` shows the newest of all")
         return
     if options.log is not None:
-        screen.line(f"{what} is in ", (shown_path(options.log), "name"))
+        screen.line(f"{what} is in ", (shorten_path(options.log), "name"))
         return
     if _is_on(options):
         screen.line(f"{what} was recorded yet; tracing is on, so the next one will be")
@@ -248,7 +248,7 @@ def _tell_nothing(options: Options, screen: Screen, what: str) -> None:
     screen.line('HOOKLINE_TRACE=1 hookline fire BeforeAgent --input \'{"prompt": "hi"}\'', indent=2)
     directory = user_config_dir()
     if directory is not None:
-        settings = (shown_path(os.path.join(directory, "settings.json")), "name")
+        settings = (shorten_path(os.path.join(directory, "settings.json")), "name")
         screen.line('or, to keep it on, write {"hookline": {"trace": true}} into ', settings)
 
 

@@ -17,6 +17,8 @@ from hookline.cli.screen import (
     count,
     cut,
     diff,
+    measure_columns,
+    measure_table,
     printable,
     width_of,
 )
@@ -183,29 +185,23 @@ def show_latencies(screen: Screen, rows: Sequence[HookLatency]) -> None:
         blocked: Span = (str(row.blocks), "" if row.blocks else "faint")
         table.append([str(row.runs), *times, failed, blocked])
 
-    def width_of_numbers() -> int:
-        columns = zip(*table, strict=True)
-        return sum(max(width_of(_get_text(cell)) for cell in column) + GAP for column in columns)
-
     longest = min(max(width_of(_show_name(row.hook)) for row in rows), _USUAL_HOOKS)
     for title in _SPARED_TIMES:
-        if screen.width is not None and width_of_numbers() + longest > screen.width:
+        if screen.width is not None and measure_table(table) + longest > screen.width:
             place = titles.index(title)
             del titles[place]
             for cells in table:
                 del cells[place]
     kinds: list[Column] = ["right"] * len(titles)
-    if screen.width is None or width_of_numbers() + longest <= screen.width:
-        room = screen.width and screen.width - width_of_numbers()
+    if screen.width is None or measure_table(table) + longest <= screen.width:
+        room = screen.width and screen.width - measure_table(table)
         names = (cut(_show_name(row.hook), room) if room else row.hook for row in rows)
         hooks: list[Span] = [("hook", "faint"), *((name, "name") for name in names)]
         screen.table(
             [[*cells, hook] for cells, hook in zip(table, hooks, strict=True)], kinds, indent=0
         )
         return
-    widths = [
-        max(width_of(_get_text(cell)) for cell in column) for column in zip(*table, strict=True)
-    ]
+    widths = measure_columns(table)
 
     def show_numbers(cells: Sequence[Span]) -> None:
         spans: list[Span] = []
@@ -302,11 +298,11 @@ def _show_change(screen: Screen, change: Change) -> None:
         how = f"{count(len(before), 'line')} before, {count(len(after), 'line')} after"
         screen.line((f"{how}: too long to compare here", "faint"), indent=2)
         return
-    found = diff(before, after, around=2)
-    for line in found[:_SHOWN_LINES]:
+    lines = diff(before, after, around=2)
+    for line in lines[:_SHOWN_LINES]:
         screen.quote((line, DIFF_ROLES.get(line[:1], "")), indent=2)
-    if len(found) > _SHOWN_LINES:
-        more = count(len(found) - _SHOWN_LINES, "more line")
+    if len(lines) > _SHOWN_LINES:
+        more = count(len(lines) - _SHOWN_LINES, "more line")
         screen.line((f"{more}; --json has all of it", "faint"), indent=2)
 
 
@@ -320,7 +316,7 @@ def _split_lines(value: Any) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return [_show_name(each) for each in value]
     pretty = msgspec.json.format(codec.encode(value), indent=2).decode()
-    broken = re.sub(r"\\(.)", lambda found: found[0] + "\n" * (found[1] == "n"), pretty)
+    broken = re.sub(r"\\(.)", lambda match: match[0] + "\n" * (match[1] == "n"), pretty)
     return broken.split("\n")
 
 

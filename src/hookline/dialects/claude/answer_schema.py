@@ -146,10 +146,10 @@ def find_faults(event: str, answer: Mapping[str, Any]) -> Iterator[str]:
     specific = answer.get("hookSpecificOutput")
     if not isinstance(specific, dict):
         return
-    named = specific.get("hookEventName")
-    if named is not None and named != event:
-        said = repr(named)[:80] if isinstance(named, str) else "not a string"
-        yield f"hookSpecificOutput.hookEventName is {said}, but the event is {event}"
+    own_event = specific.get("hookEventName")
+    if own_event is not None and own_event != event:
+        quoted = repr(own_event)[:80] if isinstance(own_event, str) else "not a string"
+        yield f"hookSpecificOutput.hookEventName is {quoted}, but the event is {event}"
     yield from _find_wrong_types("hookSpecificOutput.", specific, OWN_FIELDS.get(event, {}))
     decision = specific.get("decision")
     if event == "PermissionRequest" and isinstance(decision, dict):
@@ -187,13 +187,13 @@ def describe_unread_fields(event: str, answer: Mapping[str, Any], *, is_ours: bo
     specific = answer.get("hookSpecificOutput") or {}
     if not specific or event == "SessionEnd":
         return Unread(slips, others)
-    known = own.keys() | _KNOWN_EVERYWHERE
+    fields = own.keys() | _KNOWN_EVERYWHERE
     if event == "Notification":
         # Its schema has a context, which nobody reads.
-        known = known - _CONTEXT.keys()
-    unread = [name for name in specific if name not in known and specific[name] is not None]
+        fields = fields - _CONTEXT.keys()
+    unread = [name for name in specific if name not in fields and specific[name] is not None]
     prefix = "hookSpecificOutput."
-    add(describe_unread(unread, known, where=f"on {event}", prefix=prefix))
+    add(describe_unread(unread, fields, where=f"on {event}", prefix=prefix))
     others += [
         f"{prefix}{name} is only for Claude Code; it has no effect here"
         for name in sorted(_FOR_CLAUDE_ALONE & own.keys() & specific.keys())
@@ -221,15 +221,16 @@ class Decision(NamedTuple):
 class Decisions(NamedTuple):
     """The decisions of an answer; ``faults`` are words that Claude Code refuses."""
 
-    said: list[Decision]
+    verdicts: list[Decision]
     faults: list[str]
     warnings: list[str]
 
     def find(self, word: Word) -> Decision | None:
         """Return the decision of that word, with the first reason for it; None without one."""
-        found = [decision for decision in self.said if decision.word == word]
+        decisions = [decision for decision in self.verdicts if decision.word == word]
         return next(
-            (decision for decision in found if decision.reason), found[0] if found else None
+            (decision for decision in decisions if decision.reason),
+            decisions[0] if decisions else None,
         )
 
 
@@ -246,9 +247,9 @@ def read_decisions(event: str, answer: Mapping[str, Any]) -> Decisions:
             words = official.get(place, _DECISIONS if place == "decision" else None)
             if fields.get(name) is not None and (words is not None or name != "action"):
                 _read_place(event, place, fields, words, read)
-    for index, decision in enumerate(read.said):
+    for index, decision in enumerate(read.verdicts):
         reason = decision.reason or answer.get("reason") or own.get("reason")
-        read.said[index] = Decision(decision.word, reason if isinstance(reason, str) else None)
+        read.verdicts[index] = Decision(decision.word, reason if isinstance(reason, str) else None)
     return read
 
 
@@ -261,29 +262,31 @@ def _read_place(
     if is_behavior:
         value, why = value.get("behavior"), value.get("message")
     reason = why if isinstance(why, str) and why else None
-    given, official = value if isinstance(value, str) else "", _PLACES.get(event, {})
-    exact = words.get(given) if words is not None and is_behavior is (words is _BEHAVIORS) else None
+    word, official = value if isinstance(value, str) else "", _PLACES.get(event, {})
+    exact = words.get(word) if words is not None and is_behavior is (words is _BEHAVIORS) else None
     if exact is not None and (place in official or exact == "allow"):
-        if given == "defer":
+        if word == "defer":
             read.warnings.append("permissionDecision defer is not supported; it counts as ask")
         if place in official:
-            read.said.append(Decision(exact, reason))
+            read.verdicts.append(Decision(exact, reason))
         else:
             read.warnings.append(_describe_unread(event, place))
         return
     asks = event in ("PreToolUse", "PreModelSwitch")
-    meant = {**(words or {}), **_DENIALS, **(_QUESTIONS if asks else {})}.get(given.strip().lower())
-    if meant in ("deny", "ask"):
-        read.said.append(Decision(meant, reason))
+    verdict = {**(words or {}), **_DENIALS, **(_QUESTIONS if asks else {})}.get(
+        word.strip().lower()
+    )
+    if verdict in ("deny", "ask"):
+        read.verdicts.append(Decision(verdict, reason))
         if EFFECTS.get(event) in ("blocks", "model"):
             instead = " or ".join(official) or "continue, or exit with code 2"
-            said = f"{place} {given!r:.80} is not what Claude Code reads on {event}"
-            read.warnings.append(f"{said}; it counts as {meant}, write {instead}")
+            problem = f"{place} {word!r:.80} is not what Claude Code reads on {event}"
+            read.warnings.append(f"{problem}; it counts as {verdict}, write {instead}")
     elif words is _BEHAVIORS:
         read.faults.append(f'{place} must be an object with the behavior "allow" or "deny"')
     elif words is not None:
-        given_word = f", not {given!r:.80}" if given else ""
-        read.faults.append(f"{place} must be one of {', '.join(words)}{given_word}")
+        instead_of = f", not {word!r:.80}" if word else ""
+        read.faults.append(f"{place} must be one of {', '.join(words)}{instead_of}")
     else:
         read.warnings.append(_describe_unread(event, place))
 
@@ -301,6 +304,6 @@ def weigh(name: str, value: object) -> int:
         return max((weigh(key, value[key]) for key in DECIDING_FIELDS if key in value), default=0)
     if name == "continue":
         return 2 if value is False else 0
-    given = value.strip().lower() if isinstance(value, str) else ""
-    word = {**_DENIALS, **_QUESTIONS, **_ACTIONS}.get(given)
+    text = value.strip().lower() if isinstance(value, str) else ""
+    word = {**_DENIALS, **_QUESTIONS, **_ACTIONS}.get(text)
     return {"deny": 2, "ask": 1}.get(word or "", 0)

@@ -57,15 +57,15 @@ def read_command_answer(
     strict: bool = False,
 ) -> HookAnswer:
     """Read the answer of a command."""
-    reading = _Reading(document, hook_name, strict=strict)
-    if reading.event == "WorktreeCreate":
+    reader = _AnswerReader(document, hook_name, strict=strict)
+    if reader.event == "WorktreeCreate":
         return _read_worktree(hook_name, exit_code, stdout, stderr)
     text = _BEFORE_TEXT.sub("", stdout)
     # Exit code 2 blocks whatever stdout says, so only what looks like an object is read there.
     is_read = exit_code == 0 or text.startswith("{")
-    answer, problem = reading.parse(text) if is_read else (None, None)
+    answer, problem = reader.parse(text) if is_read else (None, None)
     if exit_code == 2:
-        return reading.block(answer, problem, stderr)
+        return reader.block(answer, problem, stderr)
     if exit_code != 0 and (strict or answer is None):
         first, _, rest = stderr.strip().partition("\n")
         if first.startswith("Traceback "):
@@ -76,18 +76,18 @@ def read_command_answer(
     if problem is not None:
         return _fail(f"{problem}; {REMEDY}")
     if answer is not None:
-        return reading.answer(answer)
-    return reading.take_text(text.rstrip())
+        return reader.answer(answer)
+    return reader.take_text(text.rstrip())
 
 
 def read_object(
     document: EventDocument, value: Mapping[str, Any], *, hook_name: str, strict: bool = False
 ) -> HookAnswer:
     """Read the answer of a hook that returns only an object."""
-    return _Reading(document, hook_name, strict=strict).answer(value)
+    return _AnswerReader(document, hook_name, strict=strict).answer(value)
 
 
-class _Reading:
+class _AnswerReader:
     """An answer while it is read. ``doubts`` are remarks that make a hook that fails closed a
     failed one."""
 
@@ -106,8 +106,8 @@ class _Reading:
     def parse(self, text: str) -> tuple[dict[str, Any] | None, str | None]:
         """Parse a text; return its object, or what is wrong with it, or neither for plain text."""
         if self.strict:
-            said = parse_strictly(text)
-            return said.object, said.garbled and f"its answer {said.garbled}"
+            content = parse_strictly(text)
+            return content.object, content.garbled and f"its answer {content.garbled}"
         if not text.startswith("{"):
             return None, None
         try:
@@ -149,20 +149,20 @@ class _Reading:
         """Block because of exit code 2; an object on stdout may give the reason and add context,
         but cannot undo the block."""
         faults = [problem] if problem is not None else []
-        said = answer if answer is not None and answer.get("async") is not True else {}
-        decisions = read_decisions(self.event, said)
-        faults += self._find_faults(said, decisions)
+        fields = answer if answer is not None and answer.get("async") is not True else {}
+        decisions = read_decisions(self.event, fields)
+        faults += self._find_faults(fields, decisions)
         self.warnings += [f"{fault}; the answer beside exit code 2 was ignored" for fault in faults]
         if faults:
-            said, decisions = {}, Decisions([], [], [])
-        self._apply(said, decisions, blocking=stderr or self.no_reason)
+            fields, decisions = {}, Decisions([], [], [])
+        self._apply(fields, decisions, blocking=stderr or self.no_reason)
         effect, unclear = EFFECTS.get(self.event), [*faults, *self.doubts]
         if self.strict and unclear and effect == "model":
             # The tool has run, and the unread answer may have been meant to replace its result.
             return _fail(f"its answer is not clear: {'; '.join(unclear)}", self.warnings)
         if effect == "user" and stderr:
             self.for_user.append(stderr)
-        return self._make_answer(success=False, output_format="json" if said else "text")
+        return self._make_answer(success=False, output_format="json" if fields else "text")
 
     def take_text(self, text: str) -> HookAnswer:
         """Apply a text that a hook printed with exit code 0."""
@@ -181,10 +181,10 @@ class _Reading:
         def read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             fields = dict(pairs)
             for name in DECIDING_FIELDS if len(fields) < len(pairs) else ():
-                given = [each for key, each in reversed(pairs) if key == name]
-                if len(given) > 1:
+                values = [each for key, each in reversed(pairs) if key == name]
+                if len(values) > 1:
                     repeated.add(name)
-                    fields[name] = max(given, key=lambda each: weigh(name, each))
+                    fields[name] = max(values, key=lambda each: weigh(name, each))
             return fields
 
         try:
@@ -289,8 +289,8 @@ class _Reading:
     def _stop(self, reason: str | None) -> None:
         self.output["continue"] = False
         if reason:
-            said = self.output.get("stopReason")
-            self.output["stopReason"] = f"{said}\n{reason}" if said else reason
+            before = self.output.get("stopReason")
+            self.output["stopReason"] = f"{before}\n{reason}" if before else reason
 
     def _keep_denial(
         self, specific: Mapping[str, Any], decisions: Decisions
@@ -298,14 +298,14 @@ class _Reading:
         """Return what counts of an answer whose ``hookSpecificOutput`` does not name its event,
         which Claude Code ignores: what holds the agent back."""
         problem = f'hookSpecificOutput has no hookEventName, write "{self.event}"'
-        held = [decision for decision in decisions.said if decision.word != "allow"]
-        if held:
+        denials = [decision for decision in decisions.verdicts if decision.word != "allow"]
+        if denials:
             self.warnings.append(f"{problem}; only its denial counts")
             specific = {name: specific[name] for name in DECIDING_FIELDS if name in specific}
         else:
             self.doubts.append(f"{problem}, it was ignored")
             specific = {}
-        return specific, decisions._replace(said=held)
+        return specific, decisions._replace(verdicts=denials)
 
     def _add_own_fields(self, specific: Mapping[str, Any]) -> None:
         own = OWN_FIELDS.get(self.event, {})

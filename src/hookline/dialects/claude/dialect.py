@@ -99,8 +99,6 @@ class ClaudeDialect:
     extra_events: Mapping[str, EventSpec] = CLAUDE_EVENTS
     fired_by_all = frozenset({"PermissionRequest"})
     fired_by_some = frozenset({"SubagentStart", "SubagentStop", "PostCompact", "StopFailure"})
-    off_key = "disableAllHooks"
-    only_managed_key = "allowManagedHooksOnly"
     env_file = "CLAUDE_ENV_FILE"
     env_file_events = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 
@@ -133,13 +131,13 @@ class ClaudeDialect:
         self,
         layers: "Iterable[Layer]",
         *,
-        given: Mapping[str, ToolAlias] | None,
+        of_code: Mapping[str, ToolAlias] | None,
         of_project: Mapping[str, Mapping[str, Any]],
     ) -> tuple[dict[str, ToolAlias], list[Problem]]:
         """Return what the host's tools are in Claude Code."""
         from hookline.dialects.claude.settings import make_tools
 
-        return make_tools(layers, given=given, of_project=of_project)
+        return make_tools(layers, of_code=of_code, of_project=of_project)
 
     def find_plugin_root(self, folder: str) -> str:
         """Return the real folder of a plugin."""
@@ -305,15 +303,15 @@ class ClaudeDialect:
             return False
         rule = _read_rule(hook.condition)
         try:
-            shown = show_call(document)
+            call = show_call(document)
         except HooklineError:
             # Run the hook: it fails with the same error, and onFailure decides what that means.
             return True
         if not isinstance(rule, Rule):
             return True
-        also = () if shown.alias is None else shown.alias.also
-        names = (shown.name, *also, *other_names(shown.name), document.payload["tool_name"])
-        return covers(rule, names, shown.input, document.payload["cwd"])
+        also = () if call.alias is None else call.alias.also
+        names = (call.name, *also, *other_names(call.name), document.payload["tool_name"])
+        return covers(rule, names, call.input, document.payload["cwd"])
 
     def write_input(self, document: EventDocument) -> bytes:
         """Write the document of table C4."""

@@ -117,19 +117,19 @@ def show_call(document: EventDocument) -> ShownCall:
     payload, original = document.payload, document.facts.words_of(NAME)
     name, tool_input = payload["tool_name"], payload["tool_input"]
     worded = payload if original is None else original
-    told, told_input = worded.get("tool_name"), worded.get("tool_input")
-    if not (isinstance(tool_input, Mapping) and isinstance(told_input, Mapping)):
+    own_name, own_input = worded.get("tool_name"), worded.get("tool_input")
+    if not (isinstance(tool_input, Mapping) and isinstance(own_input, Mapping)):
         raise InvalidPayloadError(document.event.value, "tool_input must be an object")
     if not isinstance(name, str):
         raise InvalidPayloadError(document.event.value, "tool_name must be a string")
-    if original is not None and isinstance(told, str):
-        shown = show_as_host(told, told_input, tools=document.tools)
-        if shown.name != name:
+    if original is not None and isinstance(own_name, str):
+        call = show_as_host(own_name, own_input, tools=document.tools)
+        if call.name != name:
             # The host got the call in the usual words, whatever tool it declares for that name.
-            shown = show_as_host(told, told_input)
-        fields = {} if shown.alias is None else shown.alias.fields
+            call = show_as_host(own_name, own_input)
+        fields = {} if call.alias is None else call.alias.fields
         own = {field: names[0] for field, names in fields.items()}
-        return ShownCall(told, dict(told_input), tool_input, own, shown.alias)
+        return ShownCall(own_name, dict(own_input), tool_input, own, call.alias)
     context = payload.get("mcp_context") or payload.get("mcp_server")
     as_mcp_tool = name_mcp_tool(name, context) if context else name
     if as_mcp_tool != name:
@@ -153,10 +153,10 @@ def find_failure(document: EventDocument) -> str | None:
 
 def _word_call(document: EventDocument, fields: Fields) -> Fields:
     """Word an event before or after a tool, or about the permission to use it."""
-    shown, name = show_call(document), name_event(document)
-    fields |= {"tool_name": shown.name, "tool_input": shown.input}
+    call, name = show_call(document), name_event(document)
+    fields |= {"tool_name": call.name, "tool_input": call.input}
     if name == "PostToolUse":
-        fields["tool_response"] = _word_response(shown, fields["tool_response"])
+        fields["tool_response"] = _word_response(call, fields["tool_response"])
     elif name == "PostToolUseFailure":
         del fields["tool_response"]
         fields["error"] = find_failure(document)
@@ -171,9 +171,9 @@ def _word_call(document: EventDocument, fields: Fields) -> Fields:
     return fields
 
 
-def _word_response(shown: ShownCall, response: Any) -> Any:
+def _word_response(call: ShownCall, response: Any) -> Any:
     """Write the result of a tool in the form of Claude Code's tool."""
-    is_of_server = shown.name.startswith("mcp__")
+    is_of_server = call.name.startswith("mcp__")
     content = response
     if isinstance(response, Mapping):
         content = response.get("llmContent", response.get("content") if is_of_server else None)
@@ -183,10 +183,10 @@ def _word_response(shown: ShownCall, response: Any) -> Any:
         parts = content if isinstance(content, list) else [content]
         return [_make_block(part) for part in parts if part is not None]
     text = _read_text(content)
-    made = make_response(shown.name, shown.input, text, _find_original(response))
-    if made is None and shown.alias is not None and shown.alias.response is not None:
-        made = shown.alias.response.write({}, text)
-    return response if made is None else made
+    worded = make_response(call.name, call.input, text, _find_original(response))
+    if worded is None and call.alias is not None and call.alias.response is not None:
+        worded = call.alias.response.write({}, text)
+    return response if worded is None else worded
 
 
 def _find_original(response: Any) -> str | None:
@@ -237,18 +237,18 @@ def _word_batched(document: EventDocument, call: Any) -> Any:
     if not isinstance(call, Mapping) or not isinstance(call.get("tool_input"), Mapping):
         return call
     cwd = document.payload["cwd"]
-    shown = show_as_claude(
+    worded = show_as_claude(
         str(call.get("tool_name")), call["tool_input"], tools=document.tools, cwd=cwd
     )
-    return {**call, "tool_name": shown.name, "tool_input": shown.input}
+    return {**call, "tool_name": worded.name, "tool_input": worded.input}
 
 
 def _name_call(document: EventDocument) -> str:
     """Return the id of a call: the agent's, or a hash that is the same for the same call."""
     payload = document.payload
-    known = document.facts.call_id or payload.get("tool_use_id")
-    if isinstance(known, str) and known:
-        return known
+    call_id = document.facts.call_id or payload.get("tool_use_id")
+    if isinstance(call_id, str) and call_id:
+        return call_id
     tool_input = payload.get("original_tool_input") or payload["tool_input"]
     call = codec.encode([payload["session_id"], payload["tool_name"], tool_input])
     return f"toolu_{hashlib.sha256(call).hexdigest()[:24]}"

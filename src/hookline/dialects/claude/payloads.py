@@ -40,8 +40,8 @@ def read_claude_event(name: str, fields: Fields, tools: Tools = None) -> FiredEv
     Raises UnknownEventError, InvalidPayloadError and AmbiguousInputError."""
     event = MAPPED_EVENTS.get(name) or find_event(name)
     if event is None:
-        known = (*(each.value for each in HookEventName), *EVENT_NAMES)
-        raise UnknownEventError(name, nearest(name, dict.fromkeys(known)))
+        names = (*(each.value for each in HookEventName), *EVENT_NAMES)
+        raise UnknownEventError(name, nearest(name, dict.fromkeys(names)))
     if name not in MAPPED_EVENTS:
         is_ours = isinstance(event, HookEventName)
         return read_fired_event(event, fields) if is_ours else _read_claude_only(event, fields)
@@ -81,13 +81,13 @@ def _read_actor(extra: dict[str, Any]) -> dict[str, Any]:
 def _read_claude_only(event: EventName, fields: Fields) -> FiredEvent:
     """Read an event that only Claude Code has."""
     spec = CLAUDE_EVENTS[event]
-    given = {**CLAUDE_DEFAULTS, **fields}
-    missing = [name for name in spec.required if name not in given]
+    values = {**CLAUDE_DEFAULTS, **fields}
+    missing = [name for name in spec.required if name not in values]
     if missing:
         raise InvalidPayloadError(event.value, f"{' and '.join(missing)} must be given")
     if spec.search:
         _check_call(event.value, fields)
-    matched = "" if spec.target is None else given[spec.target]
+    matched = "" if spec.target is None else values[spec.target]
     if not isinstance(matched, str):
         raise InvalidPayloadError(event.value, f"{spec.target} must be a string")
     names = (*spec.required, *spec.optional)
@@ -96,7 +96,7 @@ def _read_claude_only(event: EventName, fields: Fields) -> FiredEvent:
     return FiredEvent(
         event,
         matched,
-        tuple(given.get(name) for name in names),
+        tuple(values.get(name) for name in names),
         {name: fields[name] for name in fields if name not in {*names, *BASE_FIELDS}},
         session_id if isinstance(session_id, str) else None,
         transcript if isinstance(transcript, str) else None,
@@ -114,8 +114,8 @@ def _check_call(name: str, fields: Fields) -> None:
 def _read_call(fields: Fields, tools: Tools) -> dict[str, Any]:
     if "tool_name" not in fields:
         return dict(fields)
-    shown = show_as_host(fields["tool_name"], fields["tool_input"], tools=tools)
-    read = {**fields, "tool_name": shown.name, "tool_input": shown.input}
+    call = show_as_host(fields["tool_name"], fields["tool_input"], tools=tools)
+    read = {**fields, "tool_name": call.name, "tool_input": call.input}
     context = read_mcp_context(fields)
     return read if context is None else {**read, "mcp_context": context}
 
@@ -146,8 +146,8 @@ def _read_failure(fields: Fields, tools: Tools) -> dict[str, Any]:
 
 
 def _read_stop(fields: Fields, _tools: Tools) -> dict[str, Any]:
-    said = fields.get("last_assistant_message")
-    return {"prompt": "", "prompt_response": "" if said is None else said, **fields}
+    message = fields.get("last_assistant_message")
+    return {"prompt": "", "prompt_response": "" if message is None else message, **fields}
 
 
 def _make_word_reader(event: HookEventName) -> Callable[[Fields, Tools], dict[str, Any]]:

@@ -15,10 +15,10 @@ def restore_input(document: EventDocument, updated: dict[str, Any]) -> dict[str,
     what is gone. Raises HooklineError for an input that the host could not take."""
     if not codec.is_json(updated):
         raise HooklineError("it is nested too deeply, or has a number that JSON cannot hold")
-    shown = show_call(document)
-    given, restored, missing = shown.given, shown.restore(updated), object()
-    changed = {field: new for field, new in restored.items() if given.get(field, missing) != new}
-    removed = [field for field in given if field not in restored]
+    call = show_call(document)
+    before, restored, missing = call.given, call.restore(updated), object()
+    changed = {field: new for field, new in restored.items() if before.get(field, missing) != new}
+    removed = [field for field in before if field not in restored]
     fields = {"tool_input": changed, "removeToolInput": removed}
     return {field: value for field, value in fields.items() if value}
 

@@ -20,9 +20,9 @@ from hookline.dialects.tools import locate
 from hookline.shell.commands import split_commands
 from hookline.shell.table import Program, find_in_table
 from hookline.shell.tokens import (
+    Expansion,
     Pattern,
     Token,
-    Unmade,
     Variable,
     Word,
     is_readable,
@@ -54,10 +54,10 @@ class Rule(msgspec.Struct, frozen=True):
 
 def read_rule(text: str) -> Rule | str:
     """Parse a rule; return it, or what is wrong with the text."""
-    found = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"\s*([\w\-*.:]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if match is None:
         return f'{text!r} is not a rule such as "Bash" or "Bash(git push:*)"'
-    tool, pattern = LEGACY_NAMES.get(found[1], found[1]), found[2]
+    tool, pattern = LEGACY_NAMES.get(match[1], match[1]), match[2]
     if pattern is None or pattern.strip() in ("", "*"):
         return Rule(tool)
     pattern = re.sub(r"\\([()\\])", r"\1", pattern)
@@ -68,8 +68,8 @@ def read_rule(text: str) -> Rule | str:
             return f"{pattern!r} is not a path pattern ({error})"
     if tool == "WebFetch" and not pattern.startswith("domain:"):
         return f'a rule of WebFetch is "WebFetch(domain:example.com)", not {text!r}'
-    known = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
-    return Rule(tool, pattern) if known else f"rules for {tool} cannot have a pattern"
+    takes_pattern = tool in ("Bash", "WebFetch") or tool in _PATH_TOOLS or tool in _NAMED
+    return Rule(tool, pattern) if takes_pattern else f"rules for {tool} cannot have a pattern"
 
 
 def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd: str) -> bool:
@@ -88,8 +88,8 @@ def covers(rule: Rule, names: Sequence[str], tool_input: Mapping[str, Any], cwd:
         return _covers_url(pattern.removeprefix("domain:"), tool_input.get("url"))
     if tool in _NAMED:
         field, usual = _NAMED[tool]
-        named = tool_input.get(field) or usual
-        return not isinstance(named, str) or _matches_text(pattern, named)
+        text = tool_input.get(field) or usual
+        return not isinstance(text, str) or _matches_text(pattern, text)
     command = tool_input.get("command")
     return tool != "Bash" or not isinstance(command, str) or covers_command(pattern, command)
 
@@ -205,14 +205,14 @@ class _Commands:
         if any(map(_is_made, words[: len(self._words)])):
             return True
         texts = [word.fill({}) for word in words]
-        written = [word.written for word in words]
+        sources = [word.source for word in words]
         name, program = os.path.basename(texts[0]), find_in_table(texts[0])
         # A command that begins with an option follows ``time``, a word of the shell's grammar.
         is_wrapped = (program is not None and program.is_wrapper) or name.startswith("-")
         if is_wrapped and (len(words) > _MOST_WRAPPED_WORDS or any(map(_is_made, words))):
             return True
         for at in range(len(words) if is_wrapped else 1):
-            if self._matches_words(texts[at:]) or self._matches_words(written[at:]):
+            if self._matches_words(texts[at:]) or self._matches_words(sources[at:]):
                 return True
             if self._is_run_by_shell(words[at:], texts[at:], depth):
                 return True
@@ -287,7 +287,7 @@ def _has_option(options: Sequence[str], names: Sequence[str] | None) -> bool:
 def _is_substituted(token: Token) -> bool:
     """True if a shell puts the output of a command or the value of a variable there."""
     return isinstance(token, Word) and any(
-        isinstance(piece, Unmade) or (isinstance(piece, Variable) and piece.written != "~")
+        isinstance(piece, Expansion) or (isinstance(piece, Variable) and piece.source != "~")
         for piece in token.pieces
     )
 
@@ -318,8 +318,8 @@ def _matches_glob(pattern: str, text: str) -> bool:
         return False
     at = len(first)
     for part in middle:
-        found = text.find(part, at)
-        if found < 0:
+        place = text.find(part, at)
+        if place < 0:
             return False
-        at = found + len(part)
+        at = place + len(part)
     return text.endswith(last) and at <= len(text) - len(last)

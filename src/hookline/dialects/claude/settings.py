@@ -7,7 +7,7 @@ would open what the hook guards.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -25,7 +25,14 @@ from hookline.settings.jsonc import (
     read_settings_file,
     spoken,
 )
-from hookline.settings.layers import DeclaredTool, HookRegistryEntry, Layer, NamedPlugin, Plugin
+from hookline.settings.layers import (
+    DeclaredTool,
+    HookRegistryEntry,
+    Layer,
+    NamedPlugin,
+    Plugin,
+    Switch,
+)
 from hookline.settings.reader import ObjectReader, Origin, parse_hooks
 from hookline.settings.types import Section
 from hookline.wire.hooks import (
@@ -117,12 +124,11 @@ class ClaudeSettings(Section, frozen=True, kw_only=True):
 
 
 class ClaudeRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; with
-    ``only_managed`` only the system's hooks run. ``urls`` are patterns of the only URLs that http
-    hooks may call, ``header_env`` the only variables that their headers may name, None for all."""
+    """The rules for hooks in a Claude Code file. ``env`` are variables for hooks; ``urls`` are
+    patterns of the only URLs that http hooks may call, ``header_env`` the only variables that their
+    headers may name, None for all."""
 
     env: Mapping[str, str] = {}
-    only_managed: bool = False
     urls: tuple[str, ...] | None = None
     header_env: tuple[str, ...] | None = None
 
@@ -135,9 +141,9 @@ def read_claude_layer(
 ) -> Layer:
     """Read the hooks and rules in a Claude Code settings object. Those of the system's file are
     managed: no other layer can disable them."""
-    known = keys_of(ClaudeSettings)
+    keys = keys_of(ClaudeSettings)
     reader = ObjectReader(origin, source, DIALECTS["claude"])
-    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in known)
+    reader.problems += (p for p in origin.duplicate_keys() if p.path[0] in keys)
     settings = reader.read(ClaudeSettings, value)
 
     def find_list(name: str, names: tuple[str, ...] | UnsetType) -> tuple[str, ...] | None:
@@ -148,7 +154,6 @@ def read_claude_layer(
     rules = ClaudeRules(
         # Those of OpenTelemetry are for Claude Code itself, and kept from its hooks.
         env={name: settings.env[name] for name in settings.env if not name.startswith("OTEL_")},
-        only_managed=source is HookSource.SYSTEM and settings.allow_managed_hooks_only,
         urls=find_list("allowedHttpHookUrls", settings.allowed_http_hook_urls),
         header_env=find_list("httpHookAllowedEnvVars", settings.http_hook_allowed_env_vars),
     )
@@ -163,15 +168,28 @@ def read_claude_layer(
     if source is HookSource.SYSTEM:
         managed = [msgspec.structs.replace(entry.hook, managed=True) for entry in entries]
         entries = tuple(map(_replace_hook, entries, managed))
-    is_off = settings.disable_all_hooks
     return Layer(
         source=source,
         entries=entries,
-        enabled=None if is_off is UNSET else not is_off,
+        switches=tuple(_list_switches(settings, source, origin)),
         rules=rules,
         plugins=_find_installed(settings, reader) if source is HookSource.USER else (),
         problems=(*reader.problems, *parsed.problems),
     )
+
+
+def _list_switches(
+    settings: ClaudeSettings, source: HookSource, origin: Origin
+) -> Iterator[Switch]:
+    """List what a file says about all of Claude Code's hooks, and about all but the system's."""
+    is_off, only_managed = settings.disable_all_hooks, settings.allow_managed_hooks_only
+    switch = Switch(source=source, file=origin.label, line=None, is_foreign=True)
+    replace = msgspec.structs.replace
+    if is_off is not UNSET:
+        yield replace(switch, line=origin.line(("disableAllHooks",)), is_on=not is_off)
+    if only_managed and source is HookSource.SYSTEM:
+        line = origin.line(("allowManagedHooksOnly",))
+        yield replace(switch, line=line, spares_system=True)
 
 
 def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[NamedPlugin, ...]:
@@ -181,12 +199,12 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
         return ()
     registry = os.path.join(reader.origin.directory, _INSTALLED)
     try:
-        found = read_settings_file(registry)
-        plugins = None if found is None else found[1].value.get("plugins")
+        content = read_settings_file(registry)
+        plugins = None if content is None else content[1].value.get("plugins")
     except SettingsFileError as error:
         reader.problems.append(error.problem)
         return ()
-    named: list[NamedPlugin] = []
+    folders: list[NamedPlugin] = []
     for name in names:
         path: Path = ("enabledPlugins", name)
         folder = _find_install(plugins.get(name) if isinstance(plugins, dict) else None)
@@ -197,17 +215,17 @@ def _find_installed(settings: ClaudeSettings, reader: ObjectReader) -> tuple[Nam
         files = (os.path.join(folder, each) for each in (_MANIFEST, _DEFAULT_HOOKS))
         # Many plugins have no hooks at all.
         if not os.path.isdir(folder) or any(map(os.path.exists, files)):
-            named.append((folder, reader.origin.problem(path, "bad-plugin", "")))
-    return tuple(named)
+            folders.append((folder, reader.origin.problem(path, "bad-plugin", "")))
+    return tuple(folders)
 
 
 def _find_install(installs: Any) -> str | None:
     """Return the folder of an installed plugin: the user's own, before that of a project."""
     listed = installs if isinstance(installs, list) else [installs]
-    known = [each for each in listed if isinstance(each, dict)]
-    known = [each for each in known if isinstance(each.get("installPath"), str)]
-    known.sort(key=lambda each: each.get("scope", "user") != "user")
-    return known[0]["installPath"] if known else None
+    folders = [each for each in listed if isinstance(each, dict)]
+    folders = [each for each in folders if isinstance(each.get("installPath"), str)]
+    folders.sort(key=lambda each: each.get("scope", "user") != "user")
+    return folders[0]["installPath"] if folders else None
 
 
 def _replace_hook(entry: HookRegistryEntry, hook: HookConfig) -> HookRegistryEntry:
@@ -268,10 +286,10 @@ def read_plugin(
     except _PluginError as error:
         report(error)
     # What the manifest names is read beside the default file.
-    named = described.get("hooks")
-    if document is None or named is None:
+    sources = described.get("hooks")
+    if document is None or sources is None:
         return Plugin(tuple(layers), tuple(files), tuple(problems), tuple(places))
-    for index, each in enumerate(named) if isinstance(named, list) else ((None, named),):
+    for index, each in enumerate(sources) if isinstance(sources, list) else ((None, sources),):
         base: Path = ("hooks",) if index is None else ("hooks", index)
         at = Origin(manifest, document).problem(base, "bad-plugin", "")
         try:
@@ -307,7 +325,7 @@ def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Docume
     """Read the object in a plugin's file, None if there is no file; raises _PluginError."""
     try:
         is_inside = os.path.realpath(file).startswith(os.path.join(root, ""))
-        found = read_settings_file(file) if is_inside else None
+        content = read_settings_file(file) if is_inside else None
     except ValueError:
         message = "it names a file with an invalid name"
         raise _PluginError(message, "correct the path", at) from None
@@ -316,7 +334,7 @@ def _read_plugin_file(root: str, file: str, at: Problem | None = None) -> Docume
     if not is_inside:
         message = f"{os.path.relpath(file, root)} leads out of its folder"
         raise _PluginError(message, "keep its hooks in its folder", at)
-    return None if found is None else found[1]
+    return None if content is None else content[1]
 
 
 def _read_plugin_hooks(
@@ -357,8 +375,8 @@ def apply_rules(layers: Sequence[Layer]) -> tuple[list[Layer], dict[str, str]]:
     Those variables are not part of a project's hooks: a review must not depend on who reviews. No
     other layer can change what the system sets.
     """
-    named = [(layer.source, layer.rules) for layer in layers]
-    ruling = [(source, rules) for source, rules in named if isinstance(rules, ClaudeRules)]
+    pairs = [(layer.source, layer.rules) for layer in layers]
+    ruling = [(source, rules) for source, rules in pairs if isinstance(rules, ClaudeRules)]
     # The first file of a layer counts.
     of_project = _merge_env(rules.env for source, rules in ruling if source is HookSource.PROJECT)
     of_user = _merge_env(rules.env for source, rules in ruling if source is HookSource.USER)
@@ -406,7 +424,7 @@ def _merge_env(envs: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def make_tools(
     layers: Iterable[Layer],
     *,
-    given: Mapping[str, ToolAlias] | None,
+    of_code: Mapping[str, ToolAlias] | None,
     of_project: Mapping[str, Mapping[str, Any]],
 ) -> tuple[dict[str, ToolAlias], list[Problem]]:
     """What the host's tools are in Claude Code, and the problems of what a project may not declare.
@@ -418,7 +436,7 @@ def make_tools(
     for source in (HookSource.USER, HookSource.SYSTEM):
         for layer in reversed([layer for layer in layers if layer.source is source]):
             tools |= {name: _read_alias(alias) for name, (alias, _) in layer.tools.items()}
-    tools |= given or {}
+    tools |= of_code or {}
     aliases = [*TOOLS.values(), *(v for alias in TOOLS.values() for v in alias.variants)]
     claudes = {name for alias in aliases for name in (alias.name, *alias.also)}
     claudes |= {*LEGACY_NAMES, *LEGACY_NAMES.values()}
@@ -433,7 +451,11 @@ def make_tools(
         for name, tool in layer.tools.items()
     }
     problems = [_refuse_tool(tool) for name, tool in declared.items() if is_known(name)]
-    tools |= {name: _read_alias(said) for name, said in of_project.items() if not is_known(name)}
+    tools |= {
+        name: _read_alias(declaration)
+        for name, declaration in of_project.items()
+        if not is_known(name)
+    }
     return tools, problems
 
 
@@ -447,14 +469,17 @@ def _refuse_tool(tool: DeclaredTool) -> Problem:
     )
 
 
-def _read_alias(said: Mapping[str, Any]) -> ToolAlias:
+def _read_alias(declaration: Mapping[str, Any]) -> ToolAlias:
     """The alias that settings declare; what they leave out is taken from the tool of that name."""
-    name = said["name"]
-    known = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
+    name = declaration["name"]
+    default = next((a for a in TOOLS.values() if name in (a.name, *a.also)), ToolAlias(name))
     return ToolAlias(
         name,
-        {**known.fields, **{field: tuple(n) for field, n in said.get("fields", {}).items()}},
-        tuple(said.get("paths", known.paths)),
-        tuple(said.get("also", known.also if name == known.name else ())),
-        known.response,
+        {
+            **default.fields,
+            **{field: tuple(n) for field, n in declaration.get("fields", {}).items()},
+        },
+        tuple(declaration.get("paths", default.paths)),
+        tuple(declaration.get("also", default.also if name == default.name else ())),
+        default.response,
     )

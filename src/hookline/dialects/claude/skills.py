@@ -69,5 +69,5 @@ def _find_line(file: str) -> int | None:
     if not lines.startswith("---"):
         return None
     front = re.split(r"^---\s*$", lines[3:], maxsplit=1, flags=re.MULTILINE)[0]
-    found = _HOOKS.search(front)
-    return None if found is None else front.count("\n", 0, found.start()) + 1
+    match = _HOOKS.search(front)
+    return None if match is None else front.count("\n", 0, match.start()) + 1

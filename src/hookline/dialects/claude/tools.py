@@ -35,7 +35,7 @@ def show_as_host(
 ) -> ShownCall:
     """Show a call of Claude Code's in a host's words; a tool that the host declares comes before
     the usual one. Raises AmbiguousInputError."""
-    found = next(
+    host_tool = next(
         (
             (host, alias)
             for host, alias in (tools or {}).items()
@@ -43,7 +43,7 @@ def show_as_host(
         ),
         _HOST_TOOLS.get(name),
     )
-    return show_as_tool(name, tool_input, found)
+    return show_as_tool(name, tool_input, host_tool)
 
 
 def show_as_claude(
@@ -63,8 +63,8 @@ def claude_names(name: str, *, tools: Mapping[str, ToolAlias] | None = None) -> 
     """Return the names of a host's tool that matchers of Claude's hooks are compared with, in this
     order: Claude Code's name, its other names there, the host's own."""
     alias = (TOOLS if tools is None else tools).get(name)
-    named = (name,) if alias is None else (alias.name, *alias.also)
-    return tuple(dict.fromkeys([*named, *other_names(*named), name]))
+    names = (name,) if alias is None else (alias.name, *alias.also)
+    return tuple(dict.fromkeys([*names, *other_names(*names), name]))
 
 
 def other_names(*names: str) -> tuple[str, ...]:
@@ -77,8 +77,8 @@ def other_names(*names: str) -> tuple[str, ...]:
 def find_response(alias: ToolAlias) -> ToolResponse | None:
     """Return the form of the result of Claude Code's tool, declared by the host or known here;
     None if any value may be the result."""
-    known = _HOST_TOOLS.get(alias.name)
-    return alias.response or (known[1].response if known else None)
+    host = _HOST_TOOLS.get(alias.name)
+    return alias.response or (host[1].response if host else None)
 
 
 def host_names(name: str) -> tuple[str, ...]:
@@ -95,8 +95,8 @@ def make_response(
     make = _MAKERS.get(name)
     if make is None or original is None or name not in _WRITERS:
         return None if make is None else make(tool_input, text)
-    known = {"originalFile": original, **({"type": "update"} if name == "Write" else {})}
-    return {**make(tool_input, text), **known}
+    extra = {"originalFile": original, **({"type": "update"} if name == "Write" else {})}
+    return {**make(tool_input, text), **extra}
 
 
 def _read_bash(response: Mapping[str, Any]) -> str:
@@ -127,34 +127,34 @@ def _write_file(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return _make_file({"file_path": path}, text)
 
 
-def _make_file(given: Mapping[str, Any], text: str) -> dict[str, Any]:
-    offset = given.get("offset")
+def _make_file(tool_input: Mapping[str, Any], text: str) -> dict[str, Any]:
+    offset = tool_input.get("offset")
     start = offset if isinstance(offset, int) and offset > 0 else 1
     lines = text.count("\n") + 1
     numbers = {"numLines": lines, "startLine": start, "totalLines": start - 1 + lines}
-    path = given.get("file_path", "")
+    path = tool_input.get("file_path", "")
     return {"type": "text", "file": {"filePath": path, "content": text, **numbers}}
 
 
-def _make_written(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
+def _make_written(tool_input: Mapping[str, Any], _text: str) -> dict[str, Any]:
     return {
         "type": "create",
-        "filePath": given.get("file_path", ""),
-        "content": given.get("content", ""),
+        "filePath": tool_input.get("file_path", ""),
+        "content": tool_input.get("content", ""),
         "structuredPatch": [],
         "originalFile": None,
     }
 
 
-def _make_edited(given: Mapping[str, Any], _text: str) -> dict[str, Any]:
+def _make_edited(tool_input: Mapping[str, Any], _text: str) -> dict[str, Any]:
     return {
-        "filePath": given.get("file_path", ""),
-        "oldString": given.get("old_string", ""),
-        "newString": given.get("new_string", ""),
+        "filePath": tool_input.get("file_path", ""),
+        "oldString": tool_input.get("old_string", ""),
+        "newString": tool_input.get("new_string", ""),
         "originalFile": None,
         "structuredPatch": [],
         "userModified": False,
-        "replaceAll": given.get("replace_all") is True,
+        "replaceAll": tool_input.get("replace_all") is True,
     }
 
 
@@ -208,9 +208,9 @@ def _write_page(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**response, "result": text}
 
 
-def _make_page(given: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _make_page(tool_input: Mapping[str, Any], text: str) -> dict[str, Any]:
     size = {"bytes": len(text.encode(errors="replace")), "code": 200, "codeText": "OK"}
-    return {**size, "result": text, "durationMs": 0, "url": given.get("url", "")}
+    return {**size, "result": text, "durationMs": 0, "url": tool_input.get("url", "")}
 
 
 _FILE_PATH = {"file_path": ("file_path", "absolute_path", "path")}

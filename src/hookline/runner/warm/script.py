@@ -58,22 +58,22 @@ def _examine(
 ) -> PythonScript | str:
     """Recognise ``python3 -u x.py``, ``env python3 x.py``, and a first line that says such."""
     words = argv if interpreter_in(argv) else read_shebang(file) or ()
-    found = interpreter_in(words)
-    name = os.path.basename(words[found.at]) if found is not None else ""
+    interpreter = interpreter_in(words)
+    name = os.path.basename(words[interpreter.at]) if interpreter is not None else ""
     # Behind more words of env there could be anything.
-    if found is None or found.at > 1 or not name.startswith("python"):
+    if interpreter is None or interpreter.at > 1 or not name.startswith("python"):
         return "it is not a Python script"
-    for option, value in found.options:
+    for option, value in interpreter.options:
         if option == "-X":
             if value.partition("=")[0] not in _X_HARMLESS:
                 return f"hookline does not know the option -X {value}"
         elif option[1:] not in _HARMLESS:
             return _NOT_ALONE.get(option, f"hookline does not know the option {option}")
     if words is not argv:
-        if found.script_at is not None:
+        if interpreter.script_at is not None:
             return "its first line has more than an interpreter and options"
         return PythonScript(argv, program, program, words, words[0])
-    if found.script_at is None:
+    if interpreter.script_at is None:
         return "it names no script"
-    script = argv[found.script_at]
-    return PythonScript(argv, program, script, argv[: found.script_at], program)
+    script = argv[interpreter.script_at]
+    return PythonScript(argv, program, script, argv[: interpreter.script_at], program)

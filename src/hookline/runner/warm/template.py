@@ -52,7 +52,7 @@ class Template:
         self._lock = threading.RLock()
         self._interpreter: InterpreterProcess | None = None
         self._spares: deque[WarmChild] = deque()
-        self._waiting: deque[_Turn] = deque()
+        self._waiting: deque[_Waiter] = deque()
         self._coming = 0
         self._running = 0
         self._is_retired = False
@@ -129,7 +129,7 @@ class Template:
             if self._spares:
                 self._running += 1
                 return self._spares.popleft()
-            turn = _Turn(loop)
+            turn = _Waiter(loop)
             self._waiting.append(turn)
         self._request_forks()
         timer = loop.call_at(deadline, turn.wake)
@@ -254,7 +254,7 @@ class Template:
             spare.close()
 
 
-class _Turn:
+class _Waiter:
     """A call that waits for a fork."""
 
     def __init__(self, loop: Loop) -> None:
@@ -314,8 +314,8 @@ class _Facts:
         self._names = frozenset(names)
         # A file written meanwhile may have been imported before or after the write.
         now = time.time_ns()
-        written = [known[0] for known in self._files.values() if known is not None]
-        self._are_certain = not any(self._began <= at <= now for at in written)
+        times = [state[0] for state in self._files.values() if state is not None]
+        self._are_certain = not any(self._began <= at <= now for at in times)
         return ""
 
     def hold(self, env: Mapping[str, str]) -> bool:
@@ -324,16 +324,16 @@ class _Facts:
             return False
         if any(env.get(name) != value for name, value in self._variables.items()):
             return False
-        if any(signature(path) != known for path, known in self._files.items()):
+        if any(signature(path) != before for path, before in self._files.items()):
             return False
-        for directory, known in self._directories.items():
+        for directory, before in self._directories.items():
             now = signature(directory)
-            if now != known:
+            if now != before:
                 try:
-                    found = {name.partition(".")[0] for name in os.listdir(directory)}
+                    names = {name.partition(".")[0] for name in os.listdir(directory)}
                 except OSError:
-                    found = set()
-                if not self._names.isdisjoint(found):
+                    names = set()
+                if not self._names.isdisjoint(names):
                     return False
                 self._directories = {**self._directories, directory: now}
         return True

@@ -17,6 +17,8 @@ from hookline.service.mcp.messages import Fault, Message, read_messages
 # Larger than any host sends; a message is in memory a few times while hooks read it.
 MAX_MESSAGE = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
+# Linux lets programs raise it to this.
+_MOST_IN_A_PIPE = 4 * _CHUNK
 # A writer waits while more than this is unread.
 _HIGH_WATER = 256 * 1024
 
@@ -37,7 +39,7 @@ class Lines:
         self._limit = limit
         self._buffer = bytearray()
         self._searched = 0
-        self.ended = asyncio.Event()
+        self._has_ended = False
         self._is_abandoned = False
         self._waiter: asyncio.Future[None] | None = None
 
@@ -48,7 +50,7 @@ class Lines:
             end = self._buffer.find(b"\n", self._searched)
             if max(end, 0) > self._limit or (end < 0 and len(self._buffer) > self._limit):
                 raise MessageTooLong(self._limit)
-            if end < 0 and not self.ended.is_set():
+            if end < 0 and not self._has_ended:
                 self._searched = len(self._buffer)
                 await self._read_chunk()
                 continue
@@ -66,13 +68,21 @@ class Lines:
         self._is_abandoned = True
         self._wake()
 
+    def finish(self) -> None:
+        """Take what can be read now, and close: all writers are gone, or should be."""
+        for _ in range(_MOST_IN_A_PIPE // _CHUNK):
+            if self._fd < 0 or self._has_ended or not self._is_readable():
+                break
+            self._take_chunk()
+        self.close()
+
     def close(self) -> None:
         """Stop reading; ``next`` still returns the lines that were read."""
         if self._fd >= 0:
             self._unwatch()
             os.close(self._fd)
             self._fd = -1
-        self.ended.set()
+        self._has_ended = True
         self._wake()
 
     def _unwatch(self) -> None:
@@ -85,14 +95,19 @@ class Lines:
     async def _read_chunk(self) -> None:
         if not self._is_abandoned:
             await self._wait_until_readable()
-        if self.ended.is_set():
+        if self._has_ended:
             return
-        if self._is_abandoned:
-            poll = select.poll()
-            poll.register(self._fd, select.POLLIN)
-            if not poll.poll(0):
-                self.ended.set()
-                return
+        if self._is_abandoned and not self._is_readable():
+            self._has_ended = True
+            return
+        self._take_chunk()
+
+    def _is_readable(self) -> bool:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _take_chunk(self) -> None:
         try:
             chunk = os.read(self._fd, _CHUNK)
         except BlockingIOError:
@@ -101,7 +116,7 @@ class Lines:
             chunk = b""
         self._buffer += chunk
         if not chunk:
-            self.ended.set()
+            self._has_ended = True
 
     async def _wait_until_readable(self) -> None:
         """Wait until the descriptor has data, without making it non-blocking."""

@@ -104,6 +104,7 @@ class Proxy:
                     await self._requests.wait_until_settled(server, LAST_CALLS)
                     # A server may answer only after its input ended.
                     await asyncio.wait([self._close_server()])
+                    await asyncio.wait([server], timeout=_LAST_LINES)
                 self._requests.fail(ServerGone(_GONE))
                 await asyncio.gather(self._calls.wait(LAST_CALLS), self._session.wait(LAST_CALLS))
         finally:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hookline._support.notices import warn
 from hookline.errors import HooklineError
-from hookline.runner.guard import Guard
+from hookline.runner.guard import Guardian
 from hookline.runner.invocation import explain_spawn_failure
 from hookline.runner.session import Sessions
 from hookline.runner.spawning import launch, watch_exit
@@ -19,8 +19,8 @@ from hookline.service.mcp.server import ServerGone
 
 # Seconds that a server has to end after its input ended, and after SIGTERM; and that processes it
 # left behind have for their last output.
-_END_GRACE = 2.0
-_TERM_GRACE = 1.5
+END_GRACE = 2.0
+TERM_GRACE = 1.5
 _DRAIN = 0.1
 _PAUSE = 0.02
 
@@ -56,7 +56,7 @@ class StdioServer:
             for end in ends:
                 os.close(end)
         loop = asyncio.get_running_loop()
-        self._guard = Guard(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
+        self._guard = Guardian(lambda why: warn(why.replace("hooks", "the MCP server", 1)))
         self._guard.watch(self._pid)
         self._lines = Lines(ours_out)
         self._messages = MessageReader(self._lines)
@@ -85,9 +85,9 @@ class StdioServer:
         if self._code is not None:
             return self._code
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + _END_GRACE
+        deadline = loop.time() + END_GRACE
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._outlet.drain(below=0), _END_GRACE)
+            await asyncio.wait_for(self._outlet.drain(below=0), END_GRACE)
         self._outlet.close()
         await asyncio.wait([self._ended], timeout=max(deadline - loop.time(), _PAUSE))
         sessions = Sessions([self._pid])
@@ -96,19 +96,17 @@ class StdioServer:
         # A stopped process handles SIGTERM only when it continues.
         sessions.signal(signal.SIGTERM)
         sessions.signal(signal.SIGCONT)
-        deadline = loop.time() + _TERM_GRACE
+        deadline = loop.time() + TERM_GRACE
         while sessions.remain() and loop.time() < deadline:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(_PAUSE)
         for pause in sessions.kill():
             await asyncio.sleep(pause)
-        await asyncio.wait([self._ended], timeout=_TERM_GRACE)
+        await asyncio.wait([self._ended], timeout=TERM_GRACE)
         self._watch.close()
         self._guard.release(self._pid)
         self._guard.close()
-        # Its last output may still be in the pipe; let the proxy read it.
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._lines.ended.wait(), _TERM_GRACE)
-        self._lines.close()
+        # Its last output may still be in the pipe.
+        self._lines.finish()
         status = self._ended.result() if self._ended.done() else signal.SIGKILL
         code = 1 if status is None else os.waitstatus_to_exitcode(status)
         self._code = code if code >= 0 else 128 - code

@@ -109,8 +109,8 @@ def event_schema(name: str) -> Schema:
 def render(type_: Any, *, title: str, description: str = "", name: str = "") -> Schema:
     """Make the JSON Schema of a type; ``name`` is its place on the site."""
     root, defs = _make_components(type_)
-    written: Schema = {**_make_head(title, description, name), **_finish_schema(root)}
-    return {**written, "$defs": _finish_schema(defs)} if defs else written
+    schema: Schema = {**_make_head(title, description, name), **_finish_schema(root)}
+    return {**schema, "$defs": _finish_schema(defs)} if defs else schema
 
 
 def write_schema(schema: Schema) -> str:
@@ -128,10 +128,10 @@ def describe_settings() -> tuple[KeyRow, ...]:
     for name, hook in KINDS.items():
         for key in keys_of(hook):
             kinds.setdefault(key, []).append(name)
-    found: dict[str, KeyRow] = {}
+    rows: dict[str, KeyRow] = {}
     for path, node, is_required in _find_properties(root, defs):
         path = re.sub(rf"^hooks\.({events})\[\]", "hooks.EVENT[]", path)
-        if path in found:
+        if path in rows:
             continue
         default = _write_json(node["default"]) if "default" in node else "none"
         meaning, kind = node["description"], _name_type(node, defs)
@@ -142,8 +142,8 @@ def describe_settings() -> tuple[KeyRow, ...]:
             elif len(kinds[key]) < len(KINDS):
                 meaning = f"For {' and '.join(kinds[key])} hooks. {meaning}"
         default = "required" if is_required else default
-        found[path] = KeyRow(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
-    return tuple(found.values())
+        rows[path] = KeyRow(path, kind, default, node.get(_LAYERS, "every layer"), meaning)
+    return tuple(rows.values())
 
 
 def describe_input(name: str) -> tuple[Field, ...]:
@@ -209,7 +209,7 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
             for key, meaning in meanings.get(name, {}).items()
         }
         component["properties"] = described | {
-            key: held for key, held in properties.items() if key not in described
+            key: schema for key, schema in properties.items() if key not in described
         }
     return root, defs
 
@@ -217,19 +217,19 @@ def _make_components(*types: Any) -> tuple[Schema, dict[str, Schema]]:
 def _keep_declared(hook: type[msgspec.Struct], defs: dict[str, Schema]) -> Schema:
     """Return the properties of a hook that settings write. The engine adds others, and has null for
     what is left out."""
-    kept: Schema = {}
+    declared: Schema = {}
     for name, node in defs[hook.__name__]["properties"].items():
         branches = [each for each in node.get("anyOf", ()) if each.get("type") != "null"]
         if name == "type" or name in keys_of(hook):
             if node.get("default", 0) in (None, ""):
-                node = {key: held for key, held in node.items() if key != "default"}
+                node = {key: value for key, value in node.items() if key != "default"}
             if len(branches) == 1:
-                node = {**branches[0], **{k: held for k, held in node.items() if k != "anyOf"}}
-            kept[name] = node
+                node = {**branches[0], **{k: value for k, value in node.items() if k != "anyOf"}}
+            declared[name] = node
         else:
             for each in (node, *branches):
                 defs.pop(each.get("$ref", "").removeprefix(_REFERENCE), None)
-    return kept
+    return declared
 
 
 def _finish_schema(node: Any) -> Any:
@@ -247,7 +247,7 @@ def _finish_schema(node: Any) -> Any:
             for tag, kind in kinds.items()
         ]
         of_kind = {"description": _TYPE_OF_HOOK, "enum": [*kinds]}
-        node = {name: held for name, held in node.items() if name not in ("anyOf", "discriminator")}
+        node = {name: part for name, part in node.items() if name not in ("anyOf", "discriminator")}
         node |= {"type": "object", "properties": {key: of_kind}, "required": [key], "allOf": chosen}
     return node
 
@@ -259,10 +259,10 @@ def _find_properties(
     for branch in _find_branches(node, defs):
         prefix = f"{path}." if path else ""
         properties = branch.get("properties", {})
-        for key, held in properties.items():
-            yield prefix + key, held, key in branch.get("required", ())
-        for key, held in properties.items():
-            yield from _find_properties(held, defs, prefix + key)
+        for key, schema in properties.items():
+            yield prefix + key, schema, key in branch.get("required", ())
+        for key, schema in properties.items():
+            yield from _find_properties(schema, defs, prefix + key)
         if "items" in branch:
             yield from _find_properties(branch["items"], defs, f"{path}[]")
         if isinstance(branch.get("additionalProperties"), dict):
@@ -291,9 +291,11 @@ def _name_type(node: Schema, defs: dict[str, Schema]) -> str:
             items = _name_type(branch.get("items", {}), defs)
             words[f"list of {items}s" if items.isalpha() else f"list ({items})"] = None
         elif kind == "object":
-            held = branch.get("additionalProperties")
-            named = _name_type(held, defs) if isinstance(held, dict) and held else ""
-            words[f"object of {named}s" if named.isalpha() else "object"] = None
+            additional = branch.get("additionalProperties")
+            item_type = (
+                _name_type(additional, defs) if isinstance(additional, dict) and additional else ""
+            )
+            words[f"object of {item_type}s" if item_type.isalpha() else "object"] = None
         elif kind != "null":
             words[_NAMES.get(str(kind), "any value")] = None
     return _list_words([*words])

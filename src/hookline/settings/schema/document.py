@@ -17,10 +17,10 @@ def make_type(
     """Make the type of an object with these keys and no others; each has a type and a meaning."""
     attributes = {key: f"field_{place}" for place, key in enumerate(fields)}
     declared: list[Any] = []
-    for key, (kind, told) in fields.items():
-        said: Any = Annotated[kind, Meta(description=told)]
-        optional = (attributes[key], said | UnsetType, UNSET)
-        declared.append((attributes[key], said) if key in required else optional)
+    for key, (kind, description) in fields.items():
+        annotated: Any = Annotated[kind, Meta(description=description)]
+        optional = (attributes[key], annotated | UnsetType, UNSET)
+        declared.append((attributes[key], annotated) if key in required else optional)
     return msgspec.defstruct(
         name,
         declared,

@@ -74,8 +74,8 @@ class Ending:
                 status = 0
         if status is None:
             # Leave the interpreter little to finalize, which saves half of the work.
-            held: list[object] = [*sys.modules.values(), sys.modules.copy()]
-            held.append(held)
+            survivors: list[object] = [*sys.modules.values(), sys.modules.copy()]
+            survivors.append(survivors)
             sys.modules.clear()
             gc.freeze()
             return

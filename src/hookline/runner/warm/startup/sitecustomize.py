@@ -267,17 +267,17 @@ def _take_on_request(channel: "_socket.socket") -> bool:
 
 
 def _set_environment(variables: "dict[bytes, bytes]") -> None:
-    known: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
-    pairs = zip(known.items(), variables.items())  # noqa: B905  # nor has 3.8 such a parameter
+    current: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
+    pairs = zip(current.items(), variables.items())  # noqa: B905  # nor has 3.8 such a parameter
     same = next((at for at, (old, new) in enumerate(pairs) if old != new), None)
     if same is None:
-        same = min(len(known), len(variables))
+        same = min(len(current), len(variables))
     # In the given order, as in a process that was started with them.
-    for name in [*known][same:]:
+    for name in [*current][same:]:
         os.unsetenv(name)
     for name in [*variables][same:]:
         os.putenv(name, variables[name])
-    for copy in (known, sys.modules["posix"].environ):
+    for copy in (current, sys.modules["posix"].environ):
         copy.clear()
         copy.update(variables)
 
@@ -387,17 +387,17 @@ def _find_imports(script: str) -> "list[tuple[str, tuple[str, ...]]]":
         return []
     finally:
         sys.stderr = stderr
-    found: list[tuple[str, tuple[str, ...]]] = []
+    imports: list[tuple[str, tuple[str, ...]]] = []
     for node in getattr(tree, "body", ()):
         kind, value = type(node).__name__, type(getattr(node, "value", None)).__name__
         if kind == "Import":
-            found += [(alias.name, ()) for alias in node.names]
+            imports += [(alias.name, ()) for alias in node.names]
         elif kind == "ImportFrom" and not node.level:
-            found.append((node.module, tuple(alias.name for alias in node.names)))
+            imports.append((node.module, tuple(alias.name for alias in node.names)))
         # A docstring or a constant cannot affect imports after it.
         elif kind not in ("Expr", "Assign") or value not in ("Constant", "Str"):
             break
-    return found
+    return imports
 
 
 def _list_modules(directory: str) -> "set[str]":

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookline.pipeline.registry import HookRegistryEntry
-from hookline.settings.edit import Switch, read_switches, switch_of
-from hookline.settings.reader import SettingsFile
-from hookline.wire.events import HookEventName
+from hookline.settings.layers import Switch, Switches, find_switch
+from hookline.settings.reader import SettingsFile, SettingsReader
 from hookline.wire.hooks import CommandHook, HookSource
 
 SYSTEM, USER, PROJECT = HookSource.SYSTEM, HookSource.USER, HookSource.PROJECT
@@ -17,12 +15,13 @@ SYSTEM, USER, PROJECT = HookSource.SYSTEM, HookSource.USER, HookSource.PROJECT
 
 def read(folder: Path, *files: tuple[HookSource, Any], dialect: str = "native") -> list[Any]:
     """The layer, the number of the file and the name of each switch."""
-    written = []
+    sources = []
     for number, (source, settings) in enumerate(files):
         path = folder / f"{number}.json"
         path.write_text(settings if isinstance(settings, str) else json.dumps(settings))
-        written.append(SettingsFile(str(path), source, dialect))
-    switches = read_switches([*written, SettingsFile(str(folder / "none.json"), USER, dialect)])
+        sources.append(SettingsFile(str(path), source, dialect))
+    sources.append(SettingsFile(str(folder / "none.json"), USER, dialect))
+    switches = Switches(SettingsReader(sources).read()).off
     return [(each.source, int(Path(each.file).stem), each.name) for each in switches]
 
 
@@ -64,14 +63,9 @@ def test_claude_codes_switches_are_its_own(tmp_path: Path) -> None:
     assert read(tmp_path, (USER, {"enableHooks": False}), dialect="claude") == []
 
 
-def test_files_after_one_that_is_missing_or_broken_still_count(tmp_path: Path) -> None:
+def test_files_after_one_that_is_broken_still_count(tmp_path: Path) -> None:
     off = {"hooks": {"disabled": ["a"]}}
     assert read(tmp_path, (PROJECT, "{"), (USER, off)) == [(USER, 1, "a")]
-    files = [
-        SettingsFile(str(tmp_path / "none.json"), PROJECT, "native"),
-        SettingsFile(str(tmp_path / "1.json"), USER, "native"),
-    ]
-    assert [switch.name for switch in read_switches(files)] == ["a"]
 
 
 def test_a_file_of_the_system_may_allow_only_managed_hooks_after_another_decided_about_all(
@@ -82,24 +76,34 @@ def test_a_file_of_the_system_may_allow_only_managed_hooks_after_another_decided
     assert read(tmp_path, *files, dialect="claude") == [(SYSTEM, 1, None)]
 
 
-def entry(source: HookSource, *, managed: bool = False, dialect: str = "native") -> Any:
-    hook = CommandHook(name="h", command="x", source=source, managed=managed, dialect=dialect)
-    return HookRegistryEntry(event=HookEventName.BEFORE_TOOL, hook=hook, matches=lambda _: True)
+def hook(source: HookSource, *, managed: bool = False, dialect: str = "native") -> CommandHook:
+    return CommandHook(name="h", command="x", source=source, managed=managed, dialect=dialect)
+
+
+def switch(source: HookSource, name: str | None = None, **kind: bool) -> Switch:
+    return Switch(source=source, file="f", line=1, name=name, **kind)
 
 
 def test_the_most_trusted_layer_that_reaches_a_hook_keeps_it_off() -> None:
-    project, user, system = (Switch(source, "f", 1, "h") for source in (PROJECT, USER, SYSTEM))
-    assert switch_of(entry(PROJECT), [project, user, system]) is system
-    assert switch_of(entry(PROJECT), [project, user]) is user
-    assert switch_of(entry(PROJECT), [project]) is project
-    assert switch_of(entry(USER), [project]) is None
-    assert switch_of(entry(USER, managed=True), [user]) is None
-    assert switch_of(entry(USER, managed=True), [system]) is system
+    project, user, system = (switch(source, "h") for source in (PROJECT, USER, SYSTEM))
+    assert find_switch(hook(PROJECT), [project, user, system]) is system
+    assert find_switch(hook(PROJECT), [project, user]) is user
+    assert find_switch(hook(PROJECT), [project]) is project
+    assert find_switch(hook(USER), [project]) is None
+    assert find_switch(hook(USER, managed=True), [user]) is None
+    assert find_switch(hook(USER, managed=True), [system]) is system
 
 
 def test_a_switch_without_a_name_reaches_all_hooks_and_claude_codes_its_own() -> None:
-    other, every = Switch(USER, "f", 1, "other"), Switch(USER, "f", 2, None)
-    claude = Switch(USER, "f", 3, None, is_foreign=True)
-    assert switch_of(entry(USER), [other, every]) is every
-    assert switch_of(entry(USER), [claude]) is None
-    assert switch_of(entry(USER, dialect="claude"), [claude]) is claude
+    other, every = switch(USER, "other"), switch(USER)
+    claude = switch(USER, is_foreign=True)
+    assert find_switch(hook(USER), [other, every]) is every
+    assert find_switch(hook(USER), [claude]) is None
+    assert find_switch(hook(USER, dialect="claude"), [claude]) is claude
+
+
+def test_a_switch_that_spares_the_system_reaches_all_other_hooks_of_its_dialect() -> None:
+    managed_only = switch(SYSTEM, is_foreign=True, spares_system=True)
+    assert find_switch(hook(USER, dialect="claude"), [managed_only]) is managed_only
+    assert find_switch(hook(SYSTEM, dialect="claude"), [managed_only]) is None
+    assert find_switch(hook(USER), [managed_only]) is None

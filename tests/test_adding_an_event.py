@@ -23,7 +23,7 @@ TYPES = '''class BeforeUploadInput(TypedDict):
     file_name: str
 
 
-class BeforeUploadEvent(HookInput, BeforeUploadInput):
+class BeforeUploadEvent(HookInput, BeforeUploadInput, ActorFields):
     """What a hook reads before a file is uploaded."""
 
 
@@ -40,7 +40,7 @@ ADDITIONS = {
         '    "details": "an object",\n': FIELD,
         "        EventSpec(\n            HookEventName.NOTIFICATION,\n": SPEC,
     },
-    "wire/inputs.py": {"class BeforeToolEvent(HookInput, BeforeToolInput):\n": TYPES},
+    "wire/inputs.py": {"class BeforeToolEvent(HookInput, BeforeToolInput, ActorFields):\n": TYPES},
     "hooks.py": {
         "    async def notification(\n": METHOD,
         "    notification: Final = ": "    before_upload: Final = _Blocking(Face.before_upload)\n",

@@ -174,7 +174,10 @@ async def test_a_stop_of_one_of_two_capabilities_inside_it_ends_the_outer_run_to
     outer, inner = Script(call("review"), "Fine."), Script(call("look"), "Seen.")
     reviewer = Agent(inner.model, name="reviewer", capabilities=capabilities)
     agent = Agent(outer.model, capabilities=capabilities)
-    reviewer.tool_plain(name="look")(lambda: "seen")
+
+    @reviewer.tool_plain
+    def look() -> str:
+        return "seen"
 
     @agent.tool_plain
     async def review() -> str:

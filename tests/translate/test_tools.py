@@ -54,10 +54,13 @@ def test_without_a_base_the_tool_config_fits_the_request(like: object, kind: typ
     types.ToolConfig.model_validate(made)
 
 
-@pytest.mark.parametrize("hook", [5, {"mode": 5}, {"mode": "X"}, {"allowedFunctionNames": [1]}])
-def test_a_malformed_tool_config_is_refused(hook: Any) -> None:
+@pytest.mark.parametrize("base", [{}, "auto", {"type": "auto"}], ids=str)
+@pytest.mark.parametrize(
+    "hook", [5, {"mode": 5}, {"mode": "X"}, {"mode": ""}, {"allowedFunctionNames": [1]}], ids=str
+)
+def test_a_malformed_tool_config_is_refused(hook: Any, base: Any) -> None:
     with pytest.raises(TranslationError):
-        translator.from_hook_tool_config(hook, {})
+        translator.from_hook_tool_config(hook, base)
 
 
 def test_what_is_no_tool_config_is_refused() -> None:

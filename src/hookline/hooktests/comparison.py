@@ -155,14 +155,17 @@ def failure_lines(failure: Failure) -> Iterator[tuple[str, str]]:
     """Yield a diff of expected and found: each line with - or +, or a blank if they agree."""
     if failure.at is UNSET:
         return
-    wanted, got = failure.expected, failure.actual
+    wanted, result = failure.expected, failure.actual
     if isinstance(wanted, Mapping) and [*wanted] == ["equals"]:
         wanted = wanted["equals"]
-    if isinstance(got, str) and got.rstrip("\n") != wanted:
+    if isinstance(result, str) and result.rstrip("\n") != wanted:
         # Do not show the newline at the end, which is not what differs.
-        got = got.rstrip("\n")
-    is_nested = all(isinstance(value, Mapping | list) for value in (wanted, got))
-    expected, actual = _write_lines(wanted, pretty=is_nested), _write_lines(got, pretty=is_nested)
+        result = result.rstrip("\n")
+    is_nested = all(isinstance(value, Mapping | list) for value in (wanted, result))
+    expected, actual = (
+        _write_lines(wanted, pretty=is_nested),
+        _write_lines(result, pretty=is_nested),
+    )
     if len(expected) == 1 or len(actual) == 1:
         yield from (("-", line) for line in expected)
         yield from (("+", line) for line in actual)

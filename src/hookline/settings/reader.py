@@ -490,8 +490,8 @@ def runtime_hook(config: Mapping[str, Any], *, source: HookSource) -> RuntimeHoo
         raise InvalidHookError(
             "inline is for plain functions; an async one runs in its caller's event loop anyway"
         )
-    named = {"function": function, "is_async": is_async, "inline": inline}
-    return RuntimeHook(**msgspec.structs.asdict(common), **named)
+    fields = {"function": function, "is_async": is_async, "inline": inline}
+    return RuntimeHook(**msgspec.structs.asdict(common), **fields)
 
 
 def make_entry(

@@ -491,7 +491,7 @@ class MessageTranslator(Generic[M]):
         if wanted == shown:
             return None
         mode = wanted.get("mode", "" if self.has_hook_words else "AUTO").upper()
-        if mode and mode not in MODES:
+        if "mode" in wanted and mode not in MODES:
             raise TranslationError(
                 f"toolConfig.mode {mode!r} is not one of {', '.join(sorted(MODES))}"
             )

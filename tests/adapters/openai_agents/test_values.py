@@ -1,17 +1,18 @@
 """What is read from a tool's output for hooks, and what the SDK is given in its place."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from agents import ToolOutputImage, ToolOutputText, function_tool
-
-from hookline.adapters.openai_agents.toolcalls import (
-    ask_policy,
-    copy_with,
-    read_output,
-    tool_name,
+from agents import (
+    ToolOutputImage,
+    ToolOutputText,
+    WebSearchTool,
+    function_tool,
+    tool_namespace,
 )
+
+from hookline.adapters.openai_agents.internals import copy_with
+from hookline.adapters.openai_agents.toolcalls import ask_policy, read_output, tool_name
 
 TEXT, IMAGE = ToolOutputText(text="a"), ToolOutputImage(file_id="f", detail="low")
 
@@ -52,9 +53,10 @@ async def test_a_policy_is_a_word_or_a_function_that_may_be_awaited() -> None:
 
 
 def test_a_tool_has_its_namespace_before_its_name() -> None:
-    for space, name in ((None, "pay"), ("", "pay"), ("bank", "bank.pay")):
-        assert tool_name(SimpleNamespace(name="pay", _tool_namespace=space)) == name
-    assert tool_name(SimpleNamespace(name="pay")) == "pay"
+    tool = function_tool(lambda: "", name_override="pay")
+    [spaced] = tool_namespace(name="bank", description="A bank.", tools=[tool])
+    assert (tool_name(tool), tool_name(spaced)) == ("pay", "bank.pay")
+    assert tool_name(WebSearchTool()) == "web_search"
 
 
 def test_a_copy_has_the_changes_and_the_tool_is_as_it_was() -> None:

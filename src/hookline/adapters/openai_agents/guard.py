@@ -2,18 +2,23 @@
 over to or run as tools."""
 
 import weakref
-from copy import copy
 from typing import Any, ClassVar, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from agents import Agent, FunctionTool, Handoff, Model, RunContextWrapper, Tool
 
 from hookline.adapters.conversations import Conversations, Given
+from hookline.adapters.openai_agents.internals import (
+    find_agent,
+    find_target,
+    put_agent,
+    put_target,
+)
 from hookline.adapters.openai_agents.localtools import guard_tool
 from hookline.adapters.openai_agents.model import hook_model
 from hookline.adapters.openai_agents.runner import find_bypass, install_runner
 from hookline.adapters.openai_agents.runs import Run, run_facts
-from hookline.adapters.openai_agents.toolcalls import hook_agent_tool, tool_name
+from hookline.adapters.openai_agents.toolcalls import tool_name
 from hookline.adapters.steps import complete
 from hookline.calls.tool import Confirm
 from hookline.errors import StoppedByHook
@@ -150,10 +155,9 @@ def _get_tools(agent: Agent[Any]) -> list[Tool]:
     guard = _find_guard(agent)
     assert guard is not None
     for place, tool in enumerate(tools):
-        if isinstance(tool, FunctionTool) and tool._is_agent_tool:
-            inner = tool._agent_instance
-            if isinstance(inner, Agent) and _find_guard(inner) is None:
-                tools[place] = hook_agent_tool(tool, guard.hook(inner))
+        inner = find_agent(tool)
+        if isinstance(tool, FunctionTool) and inner is not None and _find_guard(inner) is None:
+            tools[place] = put_agent(tool, guard.hook(inner))
     return tools
 
 
@@ -192,9 +196,5 @@ class _HookedHandoff:
 
 
 def _hook_handoff(guard: Guard, handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
-    made = copy(handoff)
-    made.on_invoke_handoff = _HookedHandoff(guard, handoff.on_invoke_handoff)
-    target = handoff._agent_ref and handoff._agent_ref()
-    if target is not None:
-        made._agent_ref = weakref.ref(guard.hook(target))
-    return made
+    invoke = _HookedHandoff(guard, handoff.on_invoke_handoff)
+    return put_target(handoff, invoke, guard.hook(find_target(handoff)))

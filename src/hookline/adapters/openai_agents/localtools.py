@@ -29,13 +29,9 @@ from agents.tool import (
 )
 from agents.tool_context import ToolContext
 
+from hookline.adapters.openai_agents.internals import copy_with
 from hookline.adapters.openai_agents.runs import Run
-from hookline.adapters.openai_agents.toolcalls import (
-    GuardedFunction,
-    ask_policy,
-    copy_with,
-    is_approved,
-)
+from hookline.adapters.openai_agents.toolcalls import GuardedFunction, ask_policy, is_approved
 from hookline.adapters.steps import ToolOutcome, key_call
 from hookline.calls.tool import NOBODY_TO_ASK, ToolInput, ToolResult, as_tool_result
 from hookline.wire.events import HookEventName

@@ -150,6 +150,8 @@ class HookedModel(Model):
         """Close the model."""
         await self.wrapped.close()
 
+    # The SDK calls it on the model of a run that is over; without it a connection of the wrapped
+    # model would stay open.
     async def _cleanup_on_run_end(self, owner: object) -> None:
         await self.wrapped._cleanup_on_run_end(owner)
 

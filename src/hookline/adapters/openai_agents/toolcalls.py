@@ -9,10 +9,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature, isawaitable
-from typing import Any, TypeVar
+from typing import Any
 
 from agents import (
-    Agent,
     FunctionTool,
     Tool,
     ToolOutputFileContent,
@@ -25,11 +24,15 @@ from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 from openai.types.responses import Response
 
-from hookline.adapters.openai_agents.items import (
-    name_call,
-    read_arguments,
+from hookline.adapters.openai_agents.internals import (
+    accept_text,
+    copy_with,
+    describe_server,
+    is_bound,
+    note_errors,
 )
-from hookline.adapters.openai_agents.runs import Run, run_instead
+from hookline.adapters.openai_agents.items import name_call, read_arguments
+from hookline.adapters.openai_agents.runs import Run
 from hookline.adapters.steps import ToolOutcome, ToolStep, key_call
 from hookline.calls.tool import (
     NOBODY_TO_ASK,
@@ -41,18 +44,12 @@ from hookline.calls.tool import (
 )
 from hookline.translate.values import get
 
-T = TypeVar("T")
 _STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
-# The attribute that tells the SDK that a text replaces an output with a schema.
-_STANDS_IN = "_function_tool_default_failure_handled"
-# The method of invokers that the SDK makes itself, as for decorated functions.
-_BINDS = "__agents_bind_function_tool__"
 
 
 def tool_name(tool: Any) -> str:
     """Return the name of a tool for hooks."""
-    space = getattr(tool, "_tool_namespace", None)
-    return f"{space}.{tool.name}" if space else str(tool.name)
+    return str(getattr(tool, "qualified_name", tool.name))
 
 
 async def open_calls(run: Run, response: Response, tools: Sequence[Tool]) -> None:
@@ -116,13 +113,11 @@ class GuardedFunction:
         self, given: ToolInput, call_id: str, answered: Mapping[str, Any] | None = None
     ) -> ToolStep:
         """Fire BeforeTool, unless hooks have answered already."""
-        binding = self.tool._mcp_tool_binding
-        server = binding and {"server_name": binding[0], "tool_name": binding[1]}
         step = self._run.make_step(
             self.name,
             given,
             call_id=call_id,
-            mcp_context=server or None,
+            mcp_context=describe_server(self.tool),
             read=read_output,
             defers=True,
         )
@@ -153,7 +148,7 @@ class GuardedFunction:
         if step.is_rewritten:
             arguments = text_of(step.input)
         try:
-            value = await self._invoke(_note_errors(self.tool, errors), ctx, arguments)
+            value = await self._invoke(note_errors(self.tool, errors), ctx, arguments)
         except Exception as error:
             await step.fail(error)
             raise
@@ -173,7 +168,7 @@ class GuardedFunction:
 
     async def _invoke(self, tool: FunctionTool, ctx: ToolContext[Any], arguments: str) -> Any:
         with self._run.inside_tool():
-            if tool.timeout_seconds is None and hasattr(tool.on_invoke_tool, _BINDS):
+            if tool.timeout_seconds is None and is_bound(tool):
                 return await tool.on_invoke_tool(ctx, arguments)
             # Other tools may need a timeout or another context.
             return await invoke_function_tool(function_tool=tool, context=ctx, arguments=arguments)
@@ -199,7 +194,7 @@ class GuardedFunction:
     def _put_text(self, ctx: ToolContext[Any], result: Any) -> Any:
         """Return a result in place of the tool's own."""
         if self.tool.output_json_schema is not None and isinstance(result, str):
-            setattr(ctx, _STANDS_IN, True)
+            accept_text(ctx)
         return result
 
     def _find_tool(self, ctx: ToolContext[Any], name: str) -> Execute | None:
@@ -226,28 +221,6 @@ class GuardedFunction:
         return execute
 
 
-def hook_agent_tool(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
-    """Return a tool that runs an agent, with the hooked agent instead."""
-    invoker = _AgentInvoker(tool.on_invoke_tool, tool._agent_instance, agent)
-    return copy_with(tool, on_invoke_tool=invoker, _agent_instance=agent)
-
-
-class _AgentInvoker:
-    """Calls a tool that runs an agent, with the hooked agent instead."""
-
-    def __init__(self, invoker: Any, agent: Agent[Any], hooked: Agent[Any]) -> None:
-        self.invoker = invoker
-        self._agent, self._hooked = agent, hooked
-
-    def __agents_bind_function_tool__(self, tool: FunctionTool) -> "_AgentInvoker":
-        bound = self.invoker.__agents_bind_function_tool__(tool)
-        return _AgentInvoker(bound, self._agent, self._hooked)
-
-    async def __call__(self, ctx: ToolContext[Any], arguments: str) -> Any:
-        with run_instead(self._agent, self._hooked):
-            return await self.invoker(ctx, arguments)
-
-
 def _is_continued(ctx: ToolContext[Any]) -> bool:
     """True if the call continues the run of an agent that was interrupted for a question."""
     if ctx.tool_call is None:
@@ -264,30 +237,6 @@ def is_approved(ctx: RunContextWrapper[Any], tool: Any, call_id: str | None = No
         call_id = ctx.tool_call_id
     names = (tool.name, tool_name(tool))
     return any(ctx.is_tool_approved(name, call_id) is True for name in names)
-
-
-def _note_errors(tool: FunctionTool, errors: list[Exception]) -> FunctionTool:
-    """Return the tool so that it notes its function's exceptions, before the SDK turns them into
-    text."""
-    bind = getattr(tool.on_invoke_tool, _BINDS, None)
-    if bind is None:
-        return tool
-    copied = copy_with(tool)
-    bound = copied.on_invoke_tool = bind(copied)
-    invoker = bound.invoker if isinstance(bound, _AgentInvoker) else bound
-    call = getattr(invoker, "_invoke_tool_impl", None)
-    if call is None:
-        return tool
-
-    async def note(ctx: ToolContext[Any], arguments: str) -> Any:
-        try:
-            return await call(ctx, arguments)
-        except Exception as error:
-            errors.append(error)
-            raise
-
-    invoker._invoke_tool_impl = note
-    return copied
 
 
 def _is_structured(value: object) -> bool:
@@ -336,11 +285,3 @@ async def ask_policy(policy: Any, *given: Any) -> bool:
     """True if the tool's own policy requires approval."""
     answer = policy(*given) if callable(policy) else policy
     return bool(await answer if isawaitable(answer) else answer)
-
-
-def copy_with(value: T, **changes: Any) -> T:
-    """Return a copy with changes, without running the constructor, which would normalize again."""
-    copied = object.__new__(type(value))
-    copied.__dict__.update(value.__dict__)
-    copied.__dict__.update(changes)
-    return copied

@@ -159,7 +159,10 @@ class Endpoint:
         except httpx.HTTPError as error:
             if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
                 self.away_since = self.away_since or started
-            kind = Unreachable if is_sent else NotSent
+            kind: type[Failed] = Unreachable if is_sent else NotSent
+            if isinstance(error, httpx.WriteTimeout):
+                # It is there and takes nothing; another attempt would take as long.
+                kind = Failed
             raise kind(f"{self.name} {_explain(error)}") from error
 
     async def close(self) -> None:

@@ -355,7 +355,7 @@ class HttpServer:
         pause = min(AWAY_PAUSE * 2.0 ** min(attempts, 10), RETRY_SECONDS)
         if endpoint.away_since is None:
             # It is there, and broke off the connection as the request was written.
-            can_wait = attempts < MAX_RESUMES
+            can_wait = attempts < 2
         else:
             can_wait = time.monotonic() - endpoint.away_since + pause <= AWAY_SECONDS
         if can_wait:
@@ -559,6 +559,11 @@ class HttpServer:
                         "restart hookline mcp"
                     )
                 session.is_lost = False
+            except NotSent:
+                raise
+            except Unreachable as failure:
+                text = f"{failure}, so there is no new session, and the request did not run"
+                raise Failed(text) from failure
             finally:
                 session.version = version
             if session.ready is not None:

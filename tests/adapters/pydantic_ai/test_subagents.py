@@ -164,3 +164,25 @@ async def test_a_response_that_hooks_hide_is_marked(caplog: pytest.LogCaptureFix
     result = await agent.run("Go on.")
     assert result.response.metadata == {"hookline": {"suppressed": True}}
     assert "wants this response hidden" in caplog.text
+
+
+async def test_a_stop_of_one_of_two_capabilities_inside_it_ends_the_outer_run_too() -> None:
+    hooks, others = Hooks(), Hooks()
+    hooks.on("BeforeTool", matcher="look")(lambda _event: stop("over"))
+    noted = note(others, "BeforeTool")
+    capabilities = [HooklineCapability(hooks), HooklineCapability(others)]
+    outer, inner = Script(call("review"), "Fine."), Script(call("look"), "Seen.")
+    reviewer = Agent(inner.model, name="reviewer", capabilities=capabilities)
+    agent = Agent(outer.model, capabilities=capabilities)
+
+    @reviewer.tool_plain
+    def look() -> str:
+        return "seen"
+
+    @agent.tool_plain
+    async def review() -> str:
+        return (await reviewer.run("Look.")).output
+
+    assert (await agent.run("Go on.")).output == "over"
+    assert (len(outer.requests), len(inner.requests)) == (1, 1)
+    assert len({event["turn_id"] for event in noted}) == 1

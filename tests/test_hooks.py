@@ -27,7 +27,7 @@ from hookline import (
     rewrite,
     stop,
 )
-from hookline.adapters.gates import Conversations
+from hookline.adapters.conversations import Conversations
 from hookline.calls.tool import complete
 from hookline.errors import InvalidHookError, UnknownEventError
 from hookline.hooks import Face, HookSession, hooks_of

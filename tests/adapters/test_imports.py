@@ -38,7 +38,7 @@ def frameworks_loaded_by(*modules: str) -> set[str]:
 
 
 def test_importing_hookline_and_what_adapters_share_loads_no_framework() -> None:
-    shared = ("hookline", "hookline.adapters.gates")
+    shared = ("hookline", "hookline.adapters.steps")
     assert frameworks_loaded_by(*shared, "hookline.hooks", "hookline.calls.model") == set()
 
 
@@ -55,7 +55,8 @@ def check_version(tmp_path: Path, installed: str | None) -> "subprocess.Complete
         metadata = tmp_path / f"frame-{installed}.dist-info" / "METADATA"
         metadata.parent.mkdir()
         metadata.write_text(f"Metadata-Version: 2.1\nName: frame\nVersion: {installed}\n")
-    code = "from hookline.adapters.gates import check_version as c; c('frame', 'fr', '1.4', '2')"
+    call = "check_version('frame', 'fr', '1.4', '2')"
+    code = f"from hookline.adapters.conversations import check_version; {call}"
     return run_python(code, tmp_path)
 
 

@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 import msgspec
 
 from hookline import BlockedByHook, Hooks
-from hookline.adapters.gates import Conversation, complete
+from hookline.adapters.conversations import Conversation
+from hookline.calls.tool import complete
 from hookline.contract import HookSystem, execute_tool_with_hooks, fire_before_tool_hook
 from hookline.hooks import HookSession
 

@@ -30,7 +30,7 @@ _NOT_NOTED = ("runner/warm/startup/", "runner/session.py")
 # Where the tests of a module are, if not where its path says.
 _ELSEWHERE = {
     "agent/providers/": ("tests/adapters/providers/", "tests/agent/"),
-    "adapters/gates.py": ("tests/adapters/test_",),
+    "adapters/steps.py": ("tests/adapters/test_",),
     "settings/edit.py": ("tests/settings/edit/",),
     "calls/clients.py": ("tests/adapters/calls/", "tests/calls/test_model.py"),
     "calls/streams.py": ("tests/adapters/calls/", "tests/calls/test_model.py"),

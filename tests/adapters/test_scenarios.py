@@ -262,7 +262,7 @@ MISSED: list[tuple[str, Fields, str]] = [
     ("a sub-agent has no turn of its own", said("x"), "the final text is 'x'"),
     ("a stop in a sub-agent ends the turn", ran(LIST), "the stopped tool ran"),
     ("a stop in a sub-agent ends the turn", called("x", "y"), "the model was called 3 times"),
-    ("a stop in a sub-agent ends the turn", said(DONE), "the final text is 'All is done.'"),
+    ("a stop in a sub-agent ends the turn", said(DONE), f"{UNHEARD} why it ended"),
 ]
 
 

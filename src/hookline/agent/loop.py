@@ -40,7 +40,7 @@ Notify: TypeAlias = Callable[[str], Awaitable[None] | None]
 
 # The agent whose tools are running in this context: an agent that one of them runs is its
 # sub-agent.
-_CALLING: ContextVar[Actor | None] = ContextVar("hookline_calling_agent", default=None)
+_CALLING: ContextVar["Agent | None"] = ContextVar("hookline_calling_agent", default=None)
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +92,8 @@ class Agent:
         view = self._hooks.view
         view.engine.project.offer_judge(ask_of(provider))
         self._name, self._agent_id = name, make_agent_id()
+        # Why a hook ended the loop of an agent that a tool of this one runs.
+        self._inner_stop: str | None = None
         self._effort = _find_effort(model_config)
         self._actor = Actor(agent=RunningAgent(name), effort=self._effort)
         self._transcript: TranscriptWriter | None = None
@@ -165,11 +167,17 @@ class Agent:
         hooks around all of it."""
         await self.start()
         self._actor = self._find_actor(turn_id=uuid.uuid4().hex)
+        self._inner_stop = None
         try:
-            return await self._run_turn(prompt)
+            result = await self._run_turn(prompt)
         except Exception as error:
             await self._tell_failure(error)
             raise
+        outer = _CALLING.get()
+        if outer is not None and outer._hooks.view.engine is self._hooks.view.engine:
+            # The same hooks guard both: what they stop is the user's whole turn.
+            outer._inner_stop = outer._inner_stop or result.stop_reason
+        return result
 
     async def _run_turn(self, prompt: str) -> TurnResult:
         history = self.chat.history
@@ -180,20 +188,20 @@ class Agent:
             answer = "This call was not carried out."
             results = [CallResult(call, answer, is_error=True) for call in open_calls]
             history.append(Turn("user", tuple(results)))
+        # What another agent's tool asks for is no new turn: a sub-agent has events of its own.
+        if self._is_subagent:
+            subagent = SubagentGate(self._hooks.view.fire_extra, self._name, self._agent_id)
+            return await self._run_subagent(subagent, prompt)
         before = await self._hooks.before_agent(prompt)
         if before.stopped:
             history.append(text_turn("user", prompt))
             return TurnResult(reason=before.reason, stop_reason=before.reason)
         if before.denied:
             return TurnResult(refused=True, reason=before.reason)
-        asked = [prompt, *before.texts_for_model]
-        subagent = None
-        if self._is_subagent:
-            subagent = SubagentGate(self._hooks.view.fire_extra, self._name, self._agent_id)
-            asked += await subagent.open()
+        questions = [prompt, *before.texts_for_model]
         most = most_sent_back()
         for sent_back in range(most + 1):
-            result = await self._converse(asked)
+            result = await self._converse(questions)
             after = await self._hooks.after_agent(
                 prompt, result.text, stop_hook_active=sent_back > 0
             )
@@ -206,21 +214,29 @@ class Agent:
             if after.stopped:
                 stop = after.reason
                 return msgspec.structs.replace(result, reason=stop, stop_reason=stop)
-            send_back = after.send_back
-            if send_back is None and subagent is not None:
-                path = "" if self._transcript is None else self._transcript.path
-                end = await subagent.close(result.text, transcript_path=path)
-                if end.stop is not None:
-                    return msgspec.structs.replace(result, reason=end.stop, stop_reason=end.stop)
-                send_back = end.send_back
-            if send_back is None:
+            if after.send_back is None:
                 return result
-            prompt = send_back
-            asked = [prompt]
+            prompt = after.send_back
+            questions = [prompt]
         self._hooks.warn(
             f"AfterAgent hooks sent the turn back {most} times; it ends here: {prompt}"
         )
         return msgspec.structs.replace(result, reason=prompt)
+
+    async def _run_subagent(self, gate: SubagentGate, prompt: str) -> TurnResult:
+        """Run what another agent's tool asks for, between SubagentStart and SubagentStop."""
+        questions = [prompt, *await gate.open()]
+        path = "" if self._transcript is None else self._transcript.path
+        while True:
+            result = await self._converse(questions)
+            if result.stop_reason is not None:
+                return result
+            end = await gate.close(result.text, transcript_path=path)
+            if end.stop is not None:
+                return msgspec.structs.replace(result, reason=end.stop, stop_reason=end.stop)
+            if end.send_back is None:
+                return result
+            questions = [end.send_back]
 
     async def compress(self, trigger: PreCompressTrigger = PreCompressTrigger.MANUAL) -> None:
         """Replace all but the last turns of the history with a summary, unless hooks forbid it."""
@@ -243,7 +259,8 @@ class Agent:
 
     def _find_actor(self, turn_id: str | None = None) -> Actor:
         """Return who fires this agent's events: a sub-agent if a tool of another agent runs it."""
-        agent, outer = RunningAgent(self._name), _CALLING.get()
+        agent, calling = RunningAgent(self._name), _CALLING.get()
+        outer = None if calling is None else calling._actor
         if outer is not None and outer.agent is not None:
             parent = outer.agent
             agent = RunningAgent(self._name, self._agent_id, parent.name, parent.depth + 1)
@@ -289,7 +306,7 @@ class Agent:
                     reason=turn.reason,
                     stop_reason=turn.stop_reason,
                 )
-            calling = _CALLING.set(self._actor)
+            calling = _CALLING.set(self)
             try:
                 done = await self._scheduler.run(turn.calls, allowed=turn.allowed_tools)
             finally:
@@ -305,7 +322,8 @@ class Agent:
             # At once: these tools did run, even if the next model call fails.
             chat.history.append(Turn("user", tuple(results)))
             self._record(chat.history[-1:])
-            stopped = next((d.result.stop_reason for d in done if d.result.stop_reason), None)
+            stops = [finished.result.stop_reason for finished in done]
+            stopped = next(filter(None, [*stops, self._inner_stop]), None)
             if stopped is not None:
                 return TurnResult(text=turn.text, reason=stopped, stop_reason=stopped)
         reason = f"the turn ended after {self._max_model_calls} model calls"

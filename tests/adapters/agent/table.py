@@ -7,7 +7,7 @@ from typing import Any
 from hookline.agent import Agent, ScriptedProvider
 from hookline.agent.providers.scripted import call
 from hookline.agent.tools import Tool as AgentTool
-from tests.kit.adapters import Harness, Limit, Message, Run, Tool
+from tests.kit.adapters import DELEGATE, HELPER, Harness, Limit, Message, Run, Tool
 
 _LIVE = Limit(
     "◐",
@@ -19,10 +19,16 @@ _LIVE = Limit(
 
 async def run(run: Run) -> None:
     provider = ScriptedProvider([partial(_reply, run)] * 20)
+    tools = [_make_tool(tool) for tool in run.tools]
+
+    async def delegate(args: Mapping[str, Any]) -> str:
+        helper = Agent(run.hooks.session(run.session_id), provider, tools, name=HELPER)
+        return (await helper.run(args["task"])).text
+
     agent = Agent(
         run.hooks.session(run.session_id),
         provider,
-        [_make_tool(tool) for tool in run.tools],
+        [*tools, AgentTool(name=DELEGATE, run=delegate)] if run.delegates else tools,
         display="live" if run.mode == "live stream" else "after_hooks",
         show=lambda response: run.show(_text_of(response)),
         confirm=run.confirm,
@@ -72,4 +78,5 @@ HARNESS = Harness(
     modes=("held back", "live stream"),
     limits={"AfterModel redact": _LIVE, "AfterModel deny": _LIVE},
     run=run,
+    delegates=True,
 )

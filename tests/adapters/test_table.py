@@ -158,7 +158,7 @@ async def test_only_the_error_that_the_tool_raises_may_come_through(error: str, 
 def test_the_limit_of_a_cell_counts_before_that_of_its_row() -> None:
     cell, row = Limit("◐", why="partly"), Limit("✗", why="no seam")
     limits = {BLOCK.cell: cell, BLOCK.row: row}
-    harness = Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey)
+    harness = Harness(name="x", title="X", modes=("sync",), limits=limits, run=obey, delegates=True)
     of = [harness.limit_of(scenario) for scenario in SCENARIOS]
     assert (of[0], of[1], of[-1]) == (cell, row, Limit("✓"))
     assert f"| {BLOCK.cell} | ◐ | partly |\n" in render_column(harness)

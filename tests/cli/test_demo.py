@@ -110,7 +110,7 @@ async def played(
     """The demo's session to its end, and its steps."""
     steps: list[Step] = []
     used = [rules or project / "settings.json"]
-    _, agent = make_watched_agent(project, used, provider, PROMPT, steps.append)
+    _, agent, _ = make_watched_agent(project, used, provider, PROMPT, steps.append)
     async with agent:
         await agent.run(PROMPT)
     return agent, steps

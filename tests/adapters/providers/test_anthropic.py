@@ -8,7 +8,7 @@ import anthropic
 import pytest
 from anthropic.types import Message
 
-from hookline import Config, HooklineError
+from hookline import Config, HooklineError, Hooks
 from hookline.agent import AnthropicProvider, Chat, FunctionCall, Media, Text, Tool, Turn
 from hookline.agent.providers.anthropic import MAX_TOKENS, AnthropicConversation
 from hookline.agent.turns import CallResult, Opaque
@@ -45,7 +45,9 @@ async def test_a_streamed_answer_is_shown_as_it_comes_and_merged_into_the_sdks_t
 
 async def test_a_held_back_answer_is_shown_once_and_whole() -> None:
     async with anthropic_served(HELLO) as (_, provider):
-        chat = Chat(Config(), provider, display="after_hooks")
+        hooks = Hooks()
+        hooks.on("AfterModel")(lambda _event: None)
+        chat = Chat(hooks, provider, display="after_hooks")
         shown = [provider.conversation.text(each) async for each in chat.stream("hi")]
     assert shown == ["Hello"]
 

@@ -8,7 +8,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from hookline import Config, HooklineError
+from hookline import Config, HooklineError, Hooks
 from hookline.agent import Chat, FunctionCall, Media, OpenAIProvider, Text, Turn
 from hookline.agent.providers.openai import OpenAIConversation
 from hookline.agent.turns import Opaque
@@ -52,7 +52,9 @@ async def test_a_streamed_answer_is_shown_as_it_comes_and_merged_into_the_sdks_t
 
 async def test_a_held_back_answer_is_shown_once_and_whole() -> None:
     async with openai_served(HELLO) as (_, provider):
-        chat = Chat(Config(), provider, display="after_hooks")
+        hooks = Hooks()
+        hooks.on("AfterModel")(lambda _event: None)
+        chat = Chat(hooks, provider, display="after_hooks")
         shown = [provider.conversation.text(each) async for each in chat.stream("hi")]
     assert shown == ["Hello"]
 

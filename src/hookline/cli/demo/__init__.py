@@ -80,30 +80,26 @@ def scripted_model() -> ScriptedProvider:
 
 def make_watched_agent(
     project: Path, settings: list[Any], provider: ModelProvider, prompt: str, tell: Tell
-) -> tuple[Hooks, Agent]:
-    """Return hooks and an agent in the project's work folder; each step is passed to ``tell``."""
+) -> tuple[Hooks, Agent, Recorder]:
+    """Return hooks, an agent in the project's work folder and the recorder of its steps; each step
+    is passed to ``tell``."""
     recorder = Recorder(prompt, tell)
     logger = Watch.from_environment(see=recorder.see)
     hooks = Hooks.load(project, settings_files=settings, debug_logger=logger)
-
-    def show(response: Any) -> None:
-        reply = provider.conversation.read(response)
-        text, calls = (reply.text, reply.calls) if reply is not None else ("", ())
-        recorder.show_answer(text.strip(), is_last=not calls)
 
     agent = Agent(
         hooks,
         provider,
         demo_tools(project / "work"),
         display="after_hooks",
-        show=show,
+        show=lambda response: recorder.hear(provider.conversation.text(response)),
         # Nobody is there to confirm.
         confirm=lambda _request: False,
         on_status=recorder.on_status,
         publish=recorder.publish,
         max_model_calls=_MOST_MODEL_CALLS,
     )
-    return hooks, agent
+    return hooks, agent, recorder
 
 
 def run(options: Options, screen: Screen) -> int:
@@ -135,7 +131,7 @@ def run(options: Options, screen: Screen) -> int:
         # The scripts start with python3, which may be missing from the PATH.
         interpreter = os.path.dirname(sys.executable)
         os.environ["PATH"] = os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)])
-        hooks, agent = make_watched_agent(project, settings, provider, prompt, tell)
+        hooks, agent, recorder = make_watched_agent(project, settings, provider, prompt, tell)
         if hooks.is_off():
             raise CommandError("the settings disable hooks, so there is nothing to show")
         if not options.json:
@@ -143,6 +139,7 @@ def run(options: Options, screen: Screen) -> int:
             screen.line(f"An agent works in a scratch project, on {on}.")
             screen.line(f"Real scripts watch it, and what they decide takes effect: {number}.")
         run_on_asyncio(_play(agent, provider, prompt))
+        recorder.show_answer(is_last=True)
         warn()
         _conclude(options, screen, steps, provider.model)
     return 0

@@ -157,6 +157,8 @@ class Recorder:
         self._prompt = prompt
         self._tell = tell
         self._open: list[Fired] = []
+        # The pieces of an answer that is not shown yet: no hook may hold a stream back.
+        self._pieces: list[str] = []
         self._last_said: dict[EventName, list[Any]] = {}
         self._of_calls: dict[int, list[Fired]] = {}
         # Calls of one response run at the same time, each in its own task.
@@ -176,6 +178,8 @@ class Recorder:
         if of_call is not None:
             of_call.append(record)
             return
+        if event is not HookEventName.AFTER_MODEL:
+            self.show_answer(is_last=event is HookEventName.AFTER_AGENT)
         self._open.append(record)
         if event in _ALWAYS_SHOWN or (event in _SHOWN_IF_NEWS and self._has_news()):
             says = {**_ALWAYS_SHOWN, **_SHOWN_IF_NEWS}[event]
@@ -184,6 +188,7 @@ class Recorder:
     def on_status(self, call: FunctionCall, status: CallStatus) -> None:
         """Record that a tool call has begun; events in its task belong to it from now on."""
         if status is CallStatus.EXECUTING:
+            self.show_answer(is_last=False)
             fired = self._of_calls[id(call)] = []
             self._of_this_call.set(fired)
 
@@ -213,8 +218,17 @@ class Recorder:
             )
         self._close_step(f"the model asks to {verb}", thing, [result], scheduled.call)
 
-    def show_answer(self, text: str, *, is_last: bool) -> None:
-        """Close the step of a model's answer; its text may be empty if it only calls tools."""
+    def hear(self, text: str) -> None:
+        """Record a model's answer, or a piece of it."""
+        self._pieces.append(text)
+
+    def show_answer(self, *, is_last: bool) -> None:
+        """Close the step of a model's answer that was heard; its text may be empty if it only calls
+        tools."""
+        if not self._pieces:
+            return
+        text = "".join(self._pieces).strip()
+        self._pieces.clear()
         if text or self._has_news():
             self._close_step("the model answers:" if is_last else "the model says:", text)
 

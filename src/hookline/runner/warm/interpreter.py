@@ -21,6 +21,7 @@ _STARTUP = str(Path(__file__).parent / "startup")
 _START_SECONDS = 30.0
 _OUTPUT_BYTES = 4096
 _STATUS_BYTES = 4
+_LONGEST_REQUEST = 128 * 1024
 # Processes that other threads start meanwhile must not inherit the descriptors.
 _NOT_INHERITED = getattr(_socket, "MSG_CMSG_CLOEXEC", 0)
 
@@ -156,7 +157,9 @@ class WarmChild:
         self._on_end = on_end
         message = len(request).to_bytes(4, "big") + request
         with spawning.open_pipes() as (theirs, ours):
-            if send_fds(self._channel, [message], theirs) != len(message):
+            # A longer one may fit or not, depending on how fast the other side reads.
+            is_short = len(message) <= _LONGEST_REQUEST
+            if not is_short or send_fds(self._channel, [message], theirs) != len(message):
                 raise BlockingIOError("the environment is too long for a warm hook")
             self.stdin, self.stdout, self.stderr = ours
 

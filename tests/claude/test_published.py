@@ -18,9 +18,13 @@ from hookline.calls.tool import ConfirmationRequest
 
 PUBLISHED = Path(__file__).parent / "published"
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("jq") and shutil.which("bash")), reason="these hooks are written for jq, bash"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("jq") and shutil.which("bash")),
+        reason="these hooks are written for jq, bash",
+    ),
+]
 
 
 class Place:

@@ -15,6 +15,8 @@ from hookline.testing.conformance import run_case
 from tests.conformance.test_cases import CASES, read
 from tests.eleven import Json
 
+pytestmark = pytest.mark.slow
+
 TABLE = dict(
     line.split()
     for line in (Path(__file__).parent / "under_block.txt").read_text(encoding="utf-8").splitlines()

@@ -16,6 +16,8 @@ from hookline.wire.hooks import CommandHook, HookSource
 from tests.harness.scratch import Project
 from tests.runner.planned import run_one, script
 
+pytestmark = pytest.mark.slow
+
 WHERE = """#!/bin/sh\necho "$0 in $(pwd)" >&2; exit 2\n"""
 WHERE_PY = "import os, sys\nsys.exit(f'{sys.argv[0]} in {os.getcwd()}')\n"
 WHERE_JS = "console.error(process.argv[1] + ' in ' + process.cwd()); process.exit(2)\n"

@@ -78,7 +78,7 @@ coverage: $(VENV)/.dev  ## what no test enters, processes included, into build/c
 	$(BIN)/python -m coverage report
 
 test-browser: $(VENV)/.dev docs browser  ## the site and the page of "hookline trace --html" in Chromium
-	$(BIN)/python -m pytest -n 2 tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/browser
 
 browser:  ## Chromium, where none is installed
 	@for name in chromium chromium-browser google-chrome; do \

@@ -226,14 +226,6 @@ def test_a_page_that_moved_leads_on(old: str) -> None:
     assert (page.parent / target[1]).resolve() == SITE / "agents.html"
 
 
-def test_the_picture_of_a_turn_is_seen_and_has_words(seen: Page, address: str) -> None:
-    visit(seen, address + "index.html", width=360)
-    picture = "document.querySelector('img.turn')"
-    wait_for(seen, f"{picture}.complete && {picture}.naturalWidth > 0")
-    assert "BeforeTool" in seen.evaluate(f"{picture}.alt")
-    assert seen.evaluate(f"{picture}.getBoundingClientRect().width") >= 300
-
-
 def test_a_block_is_named_for_its_file_and_what_it_prints(seen: Page, address: str) -> None:
     visit(seen, address + "index.html")
     titles = "[...document.querySelectorAll('.highlight .filename')].map(t => t.innerText)"
@@ -242,3 +234,11 @@ def test_a_block_is_named_for_its_file_and_what_it_prints(seen: Page, address: s
     assert seen.evaluate(titles) == ["hooks/no-sudo.sh", ".hookline/settings.json", "agent.py"]
     visit(seen, address + "langchain.html")
     assert "prints" in seen.evaluate(titles)
+
+
+def test_the_picture_of_a_turn_is_seen_and_has_words(seen: Page, address: str) -> None:
+    visit(seen, address + "index.html")
+    picture = "document.querySelector('img.turn')"
+    wait_for(seen, f"{picture}.complete && {picture}.naturalWidth > 0")
+    assert "BeforeTool" in seen.evaluate(f"{picture}.alt")
+    assert seen.evaluate(f"{picture}.getBoundingClientRect().width") >= 300
